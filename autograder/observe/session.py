@@ -1,0 +1,58 @@
+"""A session with one process that holds one submission, whatever kind of process it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+StopReason = Literal["timed_out", "out_of_memory", "crashed", "infrastructure"]
+
+# Called with (exercise, arguments in plain form); returns a plain value or raises Refused.
+Answer = Callable[[str, Sequence[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use.
+
+    wall: seconds for one request (loading, or one case).
+    total: seconds for the whole submission. cpu: seconds of processor time for it.
+    memory: MiB above what the process has at its start. output: bytes printed.
+    """
+
+    wall: float = 10.0
+    total: float = 60.0
+    cpu: int = 60
+    memory: int = 1024
+    output: int = 1 << 20
+
+
+class Stopped(Exception):
+    """The process can be asked nothing more. `message` names the limit or the cause."""
+
+    def __init__(self, reason: StopReason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class Refused(Exception):
+    """The grader does not answer this call; the student's call fails with the message."""
+
+
+class Session(Protocol):
+    """One submission in one process. Every method may raise Stopped."""
+
+    def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
+        """Execute the statements in order.
+
+        A statement is {"source", "line", "cell", "binds"}; one that raises does not stop the
+        others. Returns, for each, None or a raised exception in its plain form.
+        """
+
+    def run(self, program: dict[str, Any], answer: Answer | None = None) -> Any:
+        """Run a program (plain form); returns the outcome of each step (plain form)."""
+
+    def close(self) -> None:
+        """End the process and free what it held. May be called twice."""

@@ -1,0 +1,237 @@
+"""Finding and loading a course's exercises, and drawing their cases.
+
+A solution file is run as a module of a synthetic package; afterwards the references of
+its siblings are put into its globals, so that a body may call what it `needs`. The pack
+is secret: nothing that runs beside student code imports this module.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder.exercise import AuthoringError, Exercise
+from autograder.observe.inprocess import observe
+from autograder.program import Observed, Program
+from autograder.specification import Case, ExerciseSpec, KnownMistake, LazyMap
+from autograder.wire import in_double
+
+SYNTHETIC = "autograder_solutions"
+
+
+class CourseNotFound(Exception):
+    """No course, or no such assignment; the message says where was looked and what exists."""
+
+
+def find_course(start: Path | None = None) -> Path:
+    """The nearest folder at or above `start` that has a `solutions` folder."""
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / "solutions").is_dir():
+            return folder
+    raise CourseNotFound(
+        f"no course at or above {here}: a course is a folder with `solutions/` in it; "
+        "go there or give --course"
+    )
+
+
+def assignments_of(course: Path) -> list[str]:
+    """Names of the assignments that the course has solutions for."""
+    folder = course / "solutions"
+    return sorted(
+        child.name
+        for child in folder.iterdir()
+        if child.is_dir() and (child / "__init__.py").exists()
+    )
+
+
+@dataclass
+class Pack:
+    """One assignment's exercises, in the course's order, with where they were written."""
+
+    name: str
+    folder: Path
+    title: str
+    packages: tuple[str, ...]
+    exercises: dict[str, Exercise]
+    modules: dict[str, types.ModuleType]
+    sources: dict[str, str] = field(repr=False)
+
+    def versions(self) -> dict[str, str]:
+        """A digest of each exercise's file: it changes when the exercise does."""
+        return {
+            name: hashlib.sha256(source.encode()).hexdigest()[:16]
+            for name, source in self.sources.items()
+        }
+
+    @cached_property
+    def max_score(self) -> float:
+        """Points of all exercises (the quiz has its own)."""
+        return sum(exercise.points for exercise in self.exercises.values())
+
+    def draw(self, name: str, seed: str, *, public_only: bool = False) -> ExerciseSpec:
+        """The exercise with its cases drawn for `seed`, expectations computed live."""
+        exercise = self.exercises[name]
+        cases = tuple(
+            self._draw_case(exercise, definition, seed)
+            for definition in exercise.cases
+            if not (public_only and definition.hidden)
+        )
+        mistakes = tuple(
+            KnownMistake(m.name, m.sentence, m.hint, m.credit, m.hidden)
+            for m in exercise.misconceptions
+            if not (public_only and m.hidden)
+        )
+        return ExerciseSpec(
+            name=name,
+            points=exercise.points,
+            cases=cases,
+            checks=tuple(exercise.checks),
+            mistakes=mistakes,
+            parameters=exercise.parameters,
+            returns=exercise.returns,
+            needs=exercise.needs,
+            forbids=exercise.forbids,
+            framework=exercise.framework,
+            axes_needed=exercise.axes_needed,
+        )
+
+    def draw_all(self, seed: str, *, public_only: bool = False) -> list[ExerciseSpec]:
+        """Every exercise, drawn for `seed`."""
+        return [self.draw(name, seed, public_only=public_only) for name in self.exercises]
+
+    def observe(self, name: str, implementation: Any, program: Program) -> tuple[Observed, ...]:
+        """Run a program with `implementation` standing where the exercise's own code stands."""
+        namespace = {**vars(self.modules[name]), name: implementation}
+        return observe(namespace, program)
+
+    def _draw_case(self, exercise: Exercise, definition: Any, seed: str) -> Case:
+        rng = case_generator(seed, self.name, exercise.name, definition.name)
+        try:
+            program = exercise.program(definition.function(rng))
+        except Exception as error:
+            raise AuthoringError(
+                f"{exercise.name}: the case {definition.name} raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        implementations = {m.name: m.implementation for m in exercise.misconceptions}
+        return Case(
+            name=definition.name,
+            title=definition.title,
+            program=program,
+            expected=self.observe(exercise.name, exercise.reference, in_double(program)),
+            explanations=LazyMap(
+                tuple(implementations),
+                lambda key: self.observe(exercise.name, implementations[key], program),
+            ),
+            separates=definition.separates,
+            hidden=definition.hidden,
+            kind=definition.kind,
+        )
+
+
+def case_generator(seed: str, *names: str) -> np.random.Generator:
+    """The generator of one case: the same for the same run seed, independent of all others."""
+    digest = hashlib.sha256("/".join((seed, *names)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))
+
+
+def load_pack(course: Path, assignment: str) -> Pack:
+    """Load an assignment's exercises.
+
+    Raises CourseNotFound when there is no such assignment and AuthoringError for a file
+    that cannot be an exercise.
+    """
+    folder = course / "solutions" / assignment
+    if not (folder / "__init__.py").exists():
+        known = ", ".join(assignments_of(course)) or "none"
+        raise CourseNotFound(
+            f"no assignment called {assignment} in {course / 'solutions'}; there are: {known}"
+        )
+    package = f"{SYNTHETIC}.{assignment}"
+    sources = {
+        path.stem: path.read_text("utf-8")
+        for path in sorted(folder.glob("*.py"))
+        if path.stem != "__init__"
+    }
+    about = _run_module(
+        package, folder / "__init__.py", (folder / "__init__.py").read_text("utf-8")
+    )
+    modules: dict[str, types.ModuleType] = {}
+    exercises: dict[str, Exercise] = {}
+    for name, source in sources.items():
+        module = _run_module(f"{package}.{name}", folder / f"{name}.py", source)
+        found = vars(module).get(name)
+        if not isinstance(found, Exercise):
+            raise AuthoringError(
+                f"{folder / f'{name}.py'} does not define an exercise called {name}; "
+                f"decorate `{name}` with @exercise(points=…)"
+            )
+        found.prompt = (module.__doc__ or "").strip()
+        modules[name], exercises[name] = module, found
+    order = _in_order(list(exercises.values()))
+    for module in modules.values():
+        for name, other in exercises.items():
+            # siblings as plain functions; its own name too, so that a reference recurses
+            vars(module)[name] = other.reference
+    title = (about.__doc__ or assignment).strip().splitlines()[0]
+    return Pack(
+        name=assignment,
+        folder=folder,
+        title=title,
+        packages=tuple(getattr(about, "PACKAGES", ())),
+        exercises={exercise.name: exercise for exercise in order},
+        modules=modules,
+        sources={exercise.name: sources[exercise.name] for exercise in order},
+    )
+
+
+def _run_module(name: str, path: Path, source: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module  # dataclasses and typing look their module up
+    try:
+        exec(compile(source, str(path), "exec"), vars(module))
+    except AuthoringError:
+        raise
+    except Exception as error:
+        raise AuthoringError(f"{path} raised {type(error).__name__}: {error}") from error
+    return module
+
+
+def _in_order(exercises: Sequence[Exercise]) -> list[Exercise]:
+    """By `order`, then name, with everything that an exercise needs before it."""
+    by_name = {exercise.name: exercise for exercise in exercises}
+    done: list[Exercise] = []
+
+    def visit(exercise: Exercise, path: tuple[str, ...]) -> None:
+        if exercise in done:
+            return
+        if exercise.name in path:
+            raise AuthoringError(f"{exercise.name} needs itself, through {' → '.join(path)}")
+        for name in exercise.needs:
+            if name not in by_name:
+                raise AuthoringError(f"{exercise.name} needs {name}, which this set does not have")
+            visit(by_name[name], (*path, exercise.name))
+        done.append(exercise)
+
+    for exercise in sorted(exercises, key=lambda item: (item.order, item.name)):
+        visit(exercise, ())
+    return done
+
+
+def definition_of(source: str, name: str) -> ast.FunctionDef | ast.ClassDef:
+    """The syntax node of an exercise in its file."""
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
+            return node
+    raise AuthoringError(f"no def or class called {name}")

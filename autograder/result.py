@@ -1,0 +1,125 @@
+"""Outcomes and the result document: what `autograder grade --json` writes.
+
+Other programs read this document, so its field names are fixed (schema 1). Every
+number in it is finite: `infrastructure` outcomes carry a null score, never a zero,
+because a fault of ours must not cost a student a point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+SCHEMA = 1
+
+ExerciseOutcome = Literal[
+    "passed",
+    "failed",
+    "error",  # the student's code raised an exception
+    "missing",  # left as the stub was, not defined, or NotImplementedError
+    "forbidden",  # used something that the exercise forbids
+    "timed_out",
+    "out_of_memory",
+    "crashed",  # the process running the student's code ended
+    "infrastructure",  # a fault of ours: never costs a point
+]
+SubmissionOutcome = Literal["graded", "unreadable", "crashed", "infrastructure"]
+QuestionOutcome = Literal["correct", "partial", "incorrect", "unanswered", "unreadable"]
+CheckOutcome = Literal["passed", "failed", "skipped"]
+Isolation = Literal["strong+", "strong", "basic", "none"]
+
+
+class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of one exercise; `message` is empty when it passed."""
+
+    name: str
+    outcome: CheckOutcome
+    message: str = ""
+
+
+class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one exercise earned and why. `score` is None only for infrastructure."""
+
+    name: str
+    outcome: ExerciseOutcome
+    score: float | None
+    max_score: float
+    followed_through: bool = False
+    misconceptions: tuple[str, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    feedback: str = ""
+
+
+class QuestionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one quiz question earned; `message` says how the answer was read."""
+
+    id: str
+    outcome: QuestionOutcome
+    score: float
+    max_score: float
+    message: str = ""
+
+
+class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything known about one student's submission to one assignment."""
+
+    student: str
+    file: str | None
+    sha256: str | None
+    outcome: SubmissionOutcome
+    isolation: Isolation
+    score: float | None
+    max_score: float
+    seconds: float
+    exercises: tuple[ExerciseResult, ...] = ()
+    questions: tuple[QuestionResult, ...] = ()
+    messages: tuple[str, ...] = ()
+
+    def exercise(self, name: str) -> ExerciseResult:
+        """The result of the exercise called `name`; KeyError when there is none."""
+        for result in self.exercises:
+            if result.name == name:
+                return result
+        raise KeyError(name)
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    """What produced a document: the package and a digest of each exercise's source."""
+
+    package: str
+    exercises: dict[str, str]
+
+
+class ResultDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of `autograder grade`."""
+
+    assignment: str
+    seed: str
+    isolation: Isolation
+    version: Version
+    submissions: tuple[SubmissionResult, ...]
+    schema: int = SCHEMA
+
+
+def total(results: Iterable[ExerciseResult | QuestionResult]) -> float | None:
+    """Sum the scores, rounded once to cents of a point; None if any is unknown."""
+    scores = [result.score for result in results]
+    if any(score is None for score in scores):
+        return None
+    return round(math.fsum(score for score in scores if score is not None), 2)
+
+
+def encode(document: ResultDocument) -> bytes:
+    """The document as indented UTF-8 JSON with the fixed key order of the contract."""
+    fields = ("schema", "assignment", "seed", "isolation", "version", "submissions")
+    plain = msgspec.to_builtins(document)
+    ordered = {name: plain[name] for name in fields}
+    return msgspec.json.format(msgspec.json.encode(ordered), indent=2) + b"\n"
+
+
+def decode(data: bytes) -> ResultDocument:
+    """Read a document back; raises msgspec.ValidationError when it is not one."""
+    return msgspec.json.decode(data, type=ResultDocument)

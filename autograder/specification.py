@@ -1,0 +1,190 @@
+"""What is judged, as plain data: exercises, drawn cases, checks, known mistakes.
+
+A specification is made either from the pack (`autograder.pack`: fresh cases, live
+reference) or from the self-check key (`autograder.selfcheck`: public cases, stored
+outputs). The judge cannot tell the difference, which is why a student's self-check and
+the grade agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from autograder.program import Observed, Program
+
+CaseKind = Literal["separating", "robustness"]
+
+
+@dataclass(frozen=True)
+class ValueSpec:
+    """What an annotation says of one argument or result.
+
+    kind: "array", "int", "float", "bool", or "any" (nothing was said).
+    axes: names of the axes ("n_k", "n_q"); None when nothing is said of the shape.
+    framework: "numpy" or "torch" for arrays.
+    """
+
+    kind: str = "any"
+    axes: tuple[str, ...] | None = None
+    framework: str | None = None
+
+
+@dataclass(frozen=True)
+class BuiltinCheck:
+    """A check of `autograder.checks` by name, with its parameters; `line` is shown."""
+
+    name: str
+    line: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    credit: float = 0.0
+
+
+@dataclass(frozen=True)
+class CustomCheck:
+    """A check that an author wrote; see `Exercise.check` for what the function returns."""
+
+    name: str
+    line: str
+    function: Callable[[Any], Any] = field(compare=False)
+    public: bool = False
+    credit: float = 0.0
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A statistic of random results and its half width (six standard errors, say)."""
+
+    name: str
+    value: float
+    half_width: float
+
+    def agrees_with(self, other: Interval) -> bool:
+        """Whether both could be estimates of one number."""
+        return abs(self.value - other.value) <= self.half_width + other.half_width
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a statistical check returns: a fault in words, if any, and its summary.
+
+    A case with a summary is not compared value by value; misconceptions are matched by
+    whether their summaries agree.
+    """
+
+    message: str | None
+    summary: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class CallView:
+    """One observed call as a check sees it.
+
+    arguments: by name; arrays are NumPy arrays whatever the framework, generators and
+        probes are as the case made them.
+    result, expected: an array, a number, or a tuple of several.
+    """
+
+    arguments: Mapping[str, Any]
+    result: Any
+    expected: Any
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """All calls of one case. The last call's fields are the view's own, for short."""
+
+    calls: Sequence[CallView]
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        """Arguments of the last call."""
+        return self.calls[-1].arguments
+
+    @property
+    def result(self) -> Any:
+        """Result of the last call."""
+        return self.calls[-1].result
+
+    @property
+    def expected(self) -> Any:
+        """What the reference returned for the last call."""
+        return self.calls[-1].expected
+
+
+@dataclass(frozen=True)
+class Case:
+    """A drawn case: what is run, what the reference gave, what each misconception gives."""
+
+    name: str
+    title: str
+    program: Program
+    expected: tuple[Observed, ...]
+    explanations: Mapping[str, tuple[Observed, ...]] = field(default_factory=dict)
+    separates: tuple[str, ...] = ()
+    hidden: bool = False
+    kind: CaseKind = "separating"
+
+
+@dataclass(frozen=True)
+class KnownMistake:
+    """The words for a misconception; its outputs stand in each case's explanations."""
+
+    name: str
+    sentence: str
+    hint: str
+    credit: float = 0.0
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class ExerciseSpec:
+    """An exercise ready to be observed and judged."""
+
+    name: str
+    points: float
+    cases: tuple[Case, ...]
+    checks: tuple[BuiltinCheck | CustomCheck, ...] = ()
+    mistakes: tuple[KnownMistake, ...] = ()
+    parameters: Mapping[str, ValueSpec] = field(default_factory=dict)
+    returns: tuple[ValueSpec, ...] = (ValueSpec(),)
+    needs: tuple[str, ...] = ()
+    forbids: tuple[str, ...] = ()
+    framework: str = "numpy"
+    axes_needed: bool = False
+    stub_fingerprint: str = ""
+
+    def mistake(self, name: str) -> KnownMistake:
+        """The known mistake called `name`; KeyError when there is none."""
+        for known in self.mistakes:
+            if known.name == name:
+                return known
+        raise KeyError(name)
+
+
+class LazyMap(Mapping[str, Any]):
+    """A mapping whose values are computed when first asked for.
+
+    Misconceptions are run only for cases that somebody failed, so a class of right
+    submissions never pays for them.
+    """
+
+    def __init__(self, keys: Sequence[str], compute: Callable[[str], Any]) -> None:
+        self._keys = tuple(keys)
+        self._compute = compute
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        if key not in self._values:
+            self._values[key] = self._compute(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
