@@ -1,0 +1,196 @@
+"""A class of submissions into a stream of results; each one alone, none harming another."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.evaluation import OpenSession, evaluate
+from autograder.judge import infrastructure, missing
+from autograder.observe.session import Limits
+from autograder.pack import Pack, load_pack
+from autograder.quiz import Question, judge_answer, load_quiz
+from autograder.result import (
+    Isolation,
+    QuestionResult,
+    ResultDocument,
+    SubmissionResult,
+    Version,
+    total,
+)
+from autograder.specification import ExerciseSpec
+from autograder.submission import Chosen, Unreadable, choose
+
+# What a submission may use unless the command line says otherwise. Cases take milliseconds;
+# a student's loop in place of a matrix product takes a hundred times as long, never this.
+DEFAULT_LIMITS = Limits(wall=10.0, total=120.0, cpu=120, memory=1024)
+
+
+def fresh_seed() -> str:
+    """A run's seed: written down in the result, unknown to anyone before."""
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment drawn for one run: expected values are computed once, for everybody."""
+
+    pack: Pack
+    seed: str
+    specs: tuple[ExerciseSpec, ...] = field(repr=False)
+    questions: tuple[Question, ...] = field(repr=False)
+
+    @classmethod
+    def draw(cls, course: Path, name: str, seed: str | None = None) -> Assignment:
+        """Load the pack and the quiz, and draw every case."""
+        pack = load_pack(course, name)
+        seed = seed or fresh_seed()
+        return cls(pack, seed, tuple(pack.draw_all(seed)), load_quiz(pack.folder))
+
+    @property
+    def name(self) -> str:
+        """The assignment's name."""
+        return self.pack.name
+
+    @property
+    def max_score(self) -> float:
+        """Points of exercises and questions together."""
+        return sum(spec.points for spec in self.specs) + sum(q.points for q in self.questions)
+
+    @property
+    def framework(self) -> str:
+        """The zygote that it needs."""
+        return "torch" if any(spec.framework == "torch" for spec in self.specs) else "numpy"
+
+    def choose(self, folder: Path) -> Chosen:
+        """The file of a student's folder that counts; Unreadable when none does."""
+        names = [spec.name for spec in self.specs]
+        return choose(folder, self.name, names, [question.variable for question in self.questions])
+
+
+def grade_submission(
+    assignment: Assignment,
+    student: str,
+    folder: Path,
+    open_session: OpenSession,
+    isolation: Isolation,
+) -> SubmissionResult:
+    """Grade what lies in a student's folder. Never raises for anything that a student did."""
+    start = time.monotonic()
+    try:
+        chosen = assignment.choose(folder)
+    except Unreadable as problem:
+        return _unreadable(assignment, student, str(problem), isolation, start)
+    submission = chosen.submission
+    try:
+        exercises = tuple(evaluate(submission, assignment.specs, open_session))
+    except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
+        reason = f"{type(fault).__name__}: {fault}"
+        exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)
+    questions = tuple(
+        judge_answer(question, submission.answer(question.variable))
+        for question in assignment.questions
+    )
+    ours = any(result.outcome == "infrastructure" for result in exercises)
+    return SubmissionResult(
+        student=student,
+        file=submission.path.name,
+        sha256=submission.sha256,
+        outcome="infrastructure" if ours else "graded",
+        isolation=isolation,
+        score=total([*exercises, *questions]),
+        max_score=assignment.max_score,
+        seconds=round(time.monotonic() - start, 4),
+        exercises=exercises,
+        questions=questions,
+        messages=chosen.messages,
+    )
+
+
+def _unreadable(
+    assignment: Assignment, student: str, message: str, isolation: Isolation, start: float
+) -> SubmissionResult:
+    questions = tuple(
+        QuestionResult(id=q.id, outcome="unanswered", score=0.0, max_score=q.points)
+        for q in assignment.questions
+    )
+    return SubmissionResult(
+        student=student,
+        file=None,
+        sha256=None,
+        outcome="unreadable",
+        isolation=isolation,
+        score=0.0,
+        max_score=assignment.max_score,
+        seconds=round(time.monotonic() - start, 4),
+        exercises=tuple(missing(spec) for spec in assignment.specs),
+        questions=questions,
+        messages=(message,),
+    )
+
+
+def find_submissions(submitted: Path, assignment: str) -> dict[str, Path]:
+    """Student → folder, in nbgrader's layout `<student>/<assignment>/`, sorted by student.
+
+    A student's folder without the assignment's folder in it is not a submission.
+    """
+    return {
+        path.parent.name: path
+        for path in sorted(submitted.glob(f"*/{_escape(assignment)}"))
+        if path.is_dir() and not path.parent.name.startswith(".")
+    }
+
+
+def _escape(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def grade_class(
+    assignment: Assignment,
+    submissions: Mapping[str, Path],
+    open_session: OpenSession,
+    isolation: Isolation,
+    workers: int,
+) -> Iterator[SubmissionResult]:
+    """Grade submissions as they complete. The iterator may be abandoned at any time."""
+    with ThreadPoolExecutor(max_workers=max(1, workers)) as threads:
+        waiting: set[Future[SubmissionResult]] = set()
+        todo = iter(submissions.items())
+        try:
+            while True:
+                # a short queue: an interrupted run leaves little behind
+                while len(waiting) < 2 * max(1, workers):
+                    item = next(todo, None)
+                    if item is None:
+                        break
+                    student, folder = item
+                    waiting.add(
+                        threads.submit(
+                            grade_submission, assignment, student, folder, open_session, isolation
+                        )
+                    )
+                if not waiting:
+                    return
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def document(
+    assignment: Assignment, results: Sequence[SubmissionResult], isolation: Isolation, package: str
+) -> ResultDocument:
+    """The result document of a run, submissions sorted by student."""
+    return ResultDocument(
+        assignment=assignment.name,
+        seed=assignment.seed,
+        isolation=isolation,
+        version=Version(package=package, exercises=assignment.pack.versions()),
+        submissions=tuple(sorted(results, key=lambda result: result.student)),
+    )

@@ -1,0 +1,91 @@
+"""pytest as a student's self-check: readable items, no traceback of ours, any folder.
+
+A released test file calls `assert_check`; each folder is observed once a run. The file is
+imported under a name of its own, so that two copies of an assignment, or a path with any
+characters, do not meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FIRST_LINE = '"""Self-check of '
+_checked: dict[Path, Any] = {}
+
+
+def assert_check(test_file: str, exercise: str, check: str) -> None:
+    """Fail with the judge's words when the check fails; skip when it was not reached."""
+    __tracebackhide__ = True
+    folder = Path(test_file).resolve().parent
+    outcome = _outcome(folder)
+    if isinstance(outcome, str):
+        pytest.fail(outcome, pytrace=False)
+    result = outcome.result(exercise)
+    found = next((item for item in result.checks if item.name == check), None)
+    if found is None or found.outcome == "skipped":
+        pytest.skip("not reached: see the first failing check of this exercise")
+    if found.outcome == "failed":
+        first = next(item for item in result.checks if item.outcome == "failed")
+        message = result.feedback if found is first else f"{exercise}: {check}, {found.message}"
+        pytest.fail(message, pytrace=False)
+
+
+def _outcome(folder: Path) -> Any:
+    """The self-check of a folder, or the sentence that says why there is none."""
+    if folder not in _checked:
+        from autograder.selfcheck import KeyUnusable
+        from autograder.student import check_folder
+        from autograder.submission import Unreadable
+
+        try:
+            _checked[folder] = check_folder(folder)
+        except (KeyUnusable, Unreadable) as problem:
+            _checked[folder] = str(problem)
+    return _checked[folder]
+
+
+class SelfCheckModule(pytest.Module):
+    """A released test file, imported by path under a unique name."""
+
+    def _getobj(self) -> Any:
+        from autograder.selfcheck import load_module
+
+        return load_module(self.path)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> pytest.Module | None:
+    """Take over released test files only."""
+    try:
+        with module_path.open(encoding="utf-8") as file:
+            ours = file.readline().startswith(FIRST_LINE)
+    except (OSError, UnicodeDecodeError):
+        return None
+    if not ours:
+        return None
+    module: pytest.Module = SelfCheckModule.from_parent(parent, path=module_path)
+    return module
+
+
+def pytest_sessionstart() -> None:
+    """A session observes afresh, also when several run in one process."""
+    _checked.clear()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What would be handed in, and that hidden cases remain."""
+    for folder, outcome in _checked.items():
+        if isinstance(outcome, str):
+            continue
+        terminalreporter.section(f"self-check of {folder.name}")
+        for line in summary_lines(outcome):
+            terminalreporter.write_line(line)
+
+
+def summary_lines(outcome: Any) -> Sequence[str]:
+    """The closing lines, shared with `autograder check`."""
+    lines: Sequence[str] = outcome.closing_lines()
+    return lines

@@ -1,0 +1,123 @@
+"""Self-checks, classes and packs as text in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from autograder.result import ExerciseResult, SubmissionResult
+from autograder.specification import ExerciseSpec
+from autograder.student import SelfCheck
+from autograder.validate import PackReport
+
+MARKS = {"passed": ("✓", "green"), "missing": ("○", "dim"), "infrastructure": ("!", "magenta")}
+
+
+def console() -> Console:
+    """Where to print. Student text is only ever printed as Text, never as markup."""
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def print_check(outcome: SelfCheck) -> None:
+    """A student's self-check: each exercise, then what would be graded."""
+    out = console()
+    for result in outcome.results:
+        mark, colour = MARKS.get(result.outcome, ("✗", "yellow"))
+        out.print(Text(f"{mark} ", style=colour) + Text(result.feedback))
+    out.print()
+    for line in outcome.closing_lines():
+        out.print(Text(line))
+
+
+def print_class(results: Sequence[SubmissionResult]) -> None:
+    """A table of students: scores and the outcome of every exercise."""
+    out = console()
+    names = [result.name for result in results[0].exercises] if results else []
+    table = Table(title=f"{len(results)} submissions")
+    table.add_column("student", no_wrap=True)
+    for number in range(1, len(names) + 1):
+        table.add_column(str(number), justify="center", no_wrap=True)
+    table.add_column("quiz", justify="right", no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
+    for result in sorted(results, key=lambda item: item.student):
+        quiz = sum(question.score for question in result.questions)
+        score = "–" if result.score is None else f"{result.score:g}/{result.max_score:g}"
+        cells = [_cell(exercise) for exercise in result.exercises]
+        table.add_row(Text(result.student), *cells, f"{quiz:g}", score)
+    out.print(table)
+    out.print(", ".join(f"{number} {name}" for number, name in enumerate(names, 1)))
+    out.print(", ".join(f"{word}: {outcome}" for outcome, (word, _) in _SHORT.items()))
+
+
+_SHORT = {
+    "passed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "error": ("E", "red"),
+    "missing": ("–", "dim"),
+    "forbidden": ("F", "red"),
+    "timed_out": ("T", "yellow"),
+    "out_of_memory": ("M", "yellow"),
+    "crashed": ("C", "yellow"),
+    "infrastructure": ("!", "magenta"),
+}
+
+
+def _cell(result: ExerciseResult) -> Text:
+    word, colour = _SHORT[result.outcome]
+    return Text(word, style=colour)
+
+
+def print_misconceptions(
+    results: Sequence[SubmissionResult], sentences: Mapping[tuple[str, str], str]
+) -> None:
+    """The misconceptions of a class, the most frequent first."""
+    counts = Counter(
+        (exercise.name, name)
+        for result in results
+        for exercise in result.exercises
+        for name in exercise.misconceptions
+    )
+    table = Table(title="What the class misunderstands")
+    table.add_column("students", justify="right")
+    table.add_column("exercise")
+    table.add_column("misconception")
+    for (exercise, name), count in counts.most_common():
+        table.add_row(str(count), exercise, Text(sentences.get((exercise, name), name)))
+    console().print(table)
+
+
+def print_validation(report: PackReport) -> None:
+    """The quality of a pack: a table for people, then every complaint as a sentence."""
+    out = console()
+    table = Table(title=f"{report.assignment}: {'well' if report.well else 'weak'}")
+    for heading in ("exercise", "cases", "reference", "alternatives", "misconceptions", "apart"):
+        table.add_column(heading, justify="left" if heading == "exercise" else "right")
+    for item in report.exercises:
+        table.add_row(
+            item.name,
+            str(len(item.matrix)),
+            "passes" if item.reference_passes else "fails",
+            f"{item.alternatives_passed} of {item.alternatives}",
+            f"{item.named} of {item.misconceptions} named",
+            "statistical" if item.separation is None else f"{item.separation:.3g}×",
+        )
+    out.print(table)
+    for complaint in report.complaints:
+        out.print(Text(f"- {complaint}"))
+    names = report.exercises
+    out.print(
+        f"{sum(i.reference_passes for i in names)} of {len(names)} references pass, "
+        f"{sum(i.alternatives_passed for i in names)} of {sum(i.alternatives for i in names)} "
+        f"alternatives accepted, {sum(i.named for i in names)} of "
+        f"{sum(i.misconceptions for i in names)} misconceptions caught and named, "
+        f"{sum(i.blind_cases for i in names)} blind cases."
+    )
+
+
+def sentences_of(specs: Sequence[ExerciseSpec]) -> dict[tuple[str, str], str]:
+    """(exercise, misconception) → the sentence that names it."""
+    return {(spec.name, known.name): known.sentence for spec in specs for known in spec.mistakes}

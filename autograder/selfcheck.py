@@ -1,0 +1,323 @@
+"""The self-check key: public cases with their outputs, as data, in one safetensors file.
+
+The key is no secret. It holds public inputs, expected outputs, and for each public
+misconception its outputs, sentence and hint; never a hidden case, a credit or an answer
+of the quiz. Arrays are tensors named by what they are; the rest is one JSON text in the
+file's metadata.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder import __version__
+from autograder.observe.protocol import Array, Opaque
+from autograder.specification import (
+    BuiltinCheck,
+    Case,
+    CustomCheck,
+    ExerciseSpec,
+    KnownMistake,
+    ValueSpec,
+)
+from autograder.wire import (
+    observed_from_wire,
+    observed_to_wire,
+    program_from_wire,
+    program_to_wire,
+)
+
+FORMAT = 1
+KEY_FILE = "selfcheck.safetensors"
+SEED = "selfcheck"  # of the fixed public cases
+MAX_BYTES = 1_000_000
+_METADATA = "autograder"
+_FLOATS = "numbers"  # all single numbers of results, in one tensor
+
+
+class KeyUnusable(Exception):
+    """No key, or one that this version cannot read; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a student's self-check knows of an assignment."""
+
+    assignment: str
+    title: str
+    version: str
+    specs: tuple[ExerciseSpec, ...]
+    questions: Mapping[str, Mapping[str, Any]]
+
+    def spec(self, name: str) -> ExerciseSpec:
+        """The exercise called `name`; KeyError when there is none."""
+        for spec in self.specs:
+            if spec.name == name:
+                return spec
+        raise KeyError(name)
+
+
+# --- writing ---------------------------------------------------------------------------
+
+
+def make_key(
+    assignment: str,
+    title: str,
+    specs: Sequence[ExerciseSpec],
+    questions: Mapping[str, Mapping[str, Any]],
+) -> bytes:
+    """The key of an assignment. `specs` hold public cases and misconceptions only."""
+    from safetensors.numpy import save
+
+    writer = _Writer()
+    document = {
+        "format": FORMAT,
+        "version": __version__,
+        "assignment": assignment,
+        "title": title,
+        "questions": questions,
+        "exercises": [_spec_to_plain(spec, writer) for spec in specs],
+    }
+    tensors = {**writer.tensors, _FLOATS: np.asarray(writer.floats, dtype=np.float64)}
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return save(tensors, metadata={_METADATA: text})
+
+
+class _Writer:
+    """Takes the arrays out of plain forms and leaves references behind."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, np.ndarray[Any, Any]] = {}
+        self.floats: list[float] = []
+
+    def plain(self, value: Any, path: str) -> Any:
+        if isinstance(value, Array):
+            return self._array(value, path)
+        if isinstance(value, Opaque):
+            return {"@": "opaque", "type": value.type_name}
+        if isinstance(value, float):
+            self.floats.append(value)
+            return {"@": "float", "at": len(self.floats) - 1}
+        if isinstance(value, tuple):
+            items = [self.plain(item, f"{path}/{i}") for i, item in enumerate(value)]
+            return {"@": "tuple", "items": items}
+        if isinstance(value, list):
+            return [self.plain(item, f"{path}/{i}") for i, item in enumerate(value)]
+        if isinstance(value, dict):
+            return {key: self.plain(item, f"{path}/{key}") for key, item in value.items()}
+        return value
+
+    def _array(self, array: Array, path: str) -> Any:
+        about: dict[str, Any] = {"@": "array", "dtype": array.dtype, "shape": list(array.shape)}
+        about["framework"], about["grad"] = array.framework, array.requires_grad
+        if array.data is not None:
+            about["tensor"] = path
+            # a fresh copy, since views of a larger array would be written whole
+            self.tensors[path] = np.array(array.data, order="C")
+        return about
+
+
+def _spec_to_plain(spec: ExerciseSpec, writer: _Writer) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "points": spec.points,
+        "needs": list(spec.needs),
+        "forbids": list(spec.forbids),
+        "framework": spec.framework,
+        "axes_needed": spec.axes_needed,
+        "parameters": {name: _value_spec(value) for name, value in spec.parameters.items()},
+        "returns": [_value_spec(value) for value in spec.returns],
+        "checks": [_check_to_plain(check) for check in spec.checks if _travels(check)],
+        "mistakes": [
+            {"name": known.name, "sentence": known.sentence, "hint": known.hint}
+            for known in spec.mistakes
+        ],
+        "cases": [_case_to_plain(spec, case, writer) for case in spec.cases],
+    }
+
+
+def _travels(check: BuiltinCheck | CustomCheck) -> bool:
+    return isinstance(check, BuiltinCheck) or check.public
+
+
+def _value_spec(value: ValueSpec) -> dict[str, Any]:
+    axes = None if value.axes is None else list(value.axes)
+    return {"kind": value.kind, "axes": axes, "framework": value.framework}
+
+
+def _check_to_plain(check: BuiltinCheck | CustomCheck) -> dict[str, Any]:
+    if isinstance(check, CustomCheck):
+        return {"custom": check.name, "line": check.line}
+    return {"builtin": check.name, "line": check.line, "parameters": dict(check.parameters)}
+
+
+def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str, Any]:
+    path = f"{spec.name}/{case.name}"
+
+    def outcomes(observed: Any, where: str) -> Any:
+        return writer.plain([observed_to_wire(step) for step in observed], f"{path}/{where}")
+
+    return {
+        "name": case.name,
+        "title": case.title,
+        "kind": case.kind,
+        "separates": [name for name in case.separates if name in case.explanations],
+        "program": writer.plain(program_to_wire(case.program), f"{path}/program"),
+        "expected": outcomes(case.expected, "expected"),
+        "explanations": {
+            known.name: outcomes(case.explanations[known.name], known.name)
+            for known in spec.mistakes
+        },
+    }
+
+
+# --- reading ---------------------------------------------------------------------------
+
+
+def load_key(folder: Path) -> Key:
+    """Read the key of an assignment's folder; KeyUnusable with a sentence when it cannot be."""
+    path = folder / KEY_FILE
+    if not path.is_file():
+        raise KeyUnusable(
+            f"no {KEY_FILE} in {folder}: it belongs beside the notebook; copy it there from "
+            "where you got the assignment"
+        )
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            document = json.loads((file.metadata() or {})[_METADATA])
+            _refuse_other_versions(document)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        reader = _Reader(tensors)
+        functions = _LazyChecks(folder, document["assignment"])
+        specs = tuple(_spec_from_plain(plain, reader, functions) for plain in document["exercises"])
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise KeyUnusable(
+            f"{path} is damaged ({type(error).__name__}); copy it again from where you got the "
+            "assignment"
+        ) from error
+    return Key(
+        assignment=document["assignment"],
+        title=document["title"],
+        version=document["version"],
+        specs=specs,
+        questions=document["questions"],
+    )
+
+
+def _refuse_other_versions(document: Mapping[str, Any]) -> None:
+    """Keys go with the package that made them, up to the last part of its version."""
+    made_by = str(document.get("version", "?"))
+    ours = __version__.split(".")[:2]
+    if document.get("format") != FORMAT or made_by.split(".")[:2] != ours:
+        raise KeyUnusable(
+            f"this assignment was made with attention-autograder {made_by}, and you have "
+            f"{__version__}; install the right one: pip install attention-autograder=={made_by}"
+        )
+
+
+class _Reader:
+    def __init__(self, tensors: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        self.tensors = tensors
+
+    def value(self, plain: Any) -> Any:
+        if isinstance(plain, list):
+            return [self.value(item) for item in plain]
+        if not isinstance(plain, dict):
+            return plain
+        match plain.get("@"):
+            case "array":
+                shape = tuple(plain["shape"])
+                data = self.tensors[plain["tensor"]] if "tensor" in plain else None
+                return Array(plain["dtype"], shape, data, plain["framework"], plain["grad"])
+            case "opaque":
+                return Opaque(plain["type"])
+            case "float":
+                return float(self.tensors[_FLOATS][plain["at"]])
+            case "tuple":
+                return tuple(self.value(item) for item in plain["items"])
+            case _:
+                return {key: self.value(item) for key, item in plain.items()}
+
+
+def _spec_from_plain(plain: dict[str, Any], reader: _Reader, checks: _LazyChecks) -> ExerciseSpec:
+    return ExerciseSpec(
+        name=plain["name"],
+        points=plain["points"],
+        cases=tuple(_case_from_plain(case, reader) for case in plain["cases"]),
+        checks=tuple(_check_from_plain(check, checks) for check in plain["checks"]),
+        mistakes=tuple(KnownMistake(**known) for known in plain["mistakes"]),
+        parameters={name: _spec_value(value) for name, value in plain["parameters"].items()},
+        returns=tuple(_spec_value(value) for value in plain["returns"]),
+        needs=tuple(plain["needs"]),
+        forbids=tuple(plain["forbids"]),
+        framework=plain["framework"],
+        axes_needed=plain["axes_needed"],
+    )
+
+
+def _spec_value(plain: Mapping[str, Any]) -> ValueSpec:
+    axes = None if plain["axes"] is None else tuple(plain["axes"])
+    return ValueSpec(plain["kind"], axes, plain["framework"])
+
+
+def _case_from_plain(plain: dict[str, Any], reader: _Reader) -> Case:
+    return Case(
+        name=plain["name"],
+        title=plain["title"],
+        program=program_from_wire(reader.value(plain["program"])),
+        expected=observed_from_wire(reader.value(plain["expected"])),
+        explanations={
+            name: observed_from_wire(reader.value(outcome))
+            for name, outcome in plain["explanations"].items()
+        },
+        separates=tuple(plain["separates"]),
+        kind=plain["kind"],
+    )
+
+
+def _check_from_plain(
+    plain: Mapping[str, Any], functions: _LazyChecks
+) -> BuiltinCheck | CustomCheck:
+    if "custom" in plain:
+        name = plain["custom"]
+        return CustomCheck(name, plain["line"], functions.function(name), public=True)
+    return BuiltinCheck(plain["builtin"], plain["line"], plain["parameters"])
+
+
+class _LazyChecks:
+    """Authors' public checks, which travel as source in the folder's test file."""
+
+    def __init__(self, folder: Path, assignment: str) -> None:
+        self.path = folder / f"test_{assignment}.py"
+        self._functions: dict[str, Callable[[Any], Any]] | None = None
+
+    def function(self, name: str) -> Callable[[Any], Any]:
+        def check(view: Any) -> Any:
+            if self._functions is None:
+                self._functions = dict(vars(load_module(self.path))["CHECKS"])
+            return self._functions[name](view)
+
+        return check
+
+
+def load_module(path: Path) -> Any:
+    """A Python file as a module under a name of its own: two copies never meet."""
+    if not path.is_file():
+        raise KeyUnusable(f"no {path.name} in {path.parent}: copy it there again")
+    unique = f"autograder_file_{abs(hash(str(path.resolve()))):x}"
+    spec = importlib.util.spec_from_file_location(unique, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[unique] = module
+    spec.loader.exec_module(module)
+    return module

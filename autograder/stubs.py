@@ -1,0 +1,155 @@
+"""The texts that students and instructors see of an exercise: stub, solution cell, quiz cells.
+
+Everything is cut from the author's file: signature without annotations, docstring as it
+stands, body between nbgrader's solution markers. A class has markers in each method.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import textwrap
+
+from autograder.exercise import Exercise
+from autograder.pack import definition_of
+from autograder.quiz import Question
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
+
+
+def solution_cell(exercise: Exercise, source: str) -> str:
+    """The cell of the source notebook: the reference between solution markers."""
+    node = definition_of(source, exercise.name)
+    return _render(node, source.split("\n"), solution=True)
+
+
+def stub_cell(exercise: Exercise, source: str) -> str:
+    """What a student starts from, letter for letter what nbgrader makes of the solution cell."""
+    node = definition_of(source, exercise.name)
+    return _render(node, source.split("\n"), solution=False)
+
+
+def prompt_cell(exercise: Exercise) -> str:
+    """The Markdown above a stub."""
+    points = f"{exercise.points:g} point" + ("" if exercise.points == 1 else "s")
+    return f"### Exercise: `{exercise.name}` ({points})\n\n{exercise.prompt}"
+
+
+def check_cell(exercise: Exercise) -> str:
+    """The locked cell under a stub."""
+    return f'check("{exercise.name}")'
+
+
+def question_cell(question: Question) -> str:
+    """The Markdown of a question, options included; nothing tells the right one."""
+    points = f"{question.points:g} point" + ("" if question.points == 1 else "s")
+    lines = [f"### Question: `{question.variable}` ({points})", "", question.prompt]
+    if question.options:
+        lines.append("")
+        lines += [f'- `"{option.id}"`: {_one_line(option.text)}' for option in question.options]
+    return "\n".join(lines)
+
+
+def answer_cell(question: Question) -> str:
+    """The cell in which a student answers."""
+    what = "one of the options, in quotes" if question.options else "a number"
+    return f"{question.variable} = None  # {what}"
+
+
+def echo_cell(question: Question) -> str:
+    """The locked cell that says how the answer was read."""
+    return f'read_back("{question.id}", {question.variable})'
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _render(
+    node: ast.FunctionDef | ast.ClassDef, lines: list[str], *, solution: bool, indent: str = ""
+) -> str:
+    if isinstance(node, ast.ClassDef):
+        return _render_class(node, lines, solution=solution)
+    plain = copy.deepcopy(node.args)
+    for argument in [*plain.posonlyargs, *plain.args, *plain.kwonlyargs]:
+        argument.annotation = None
+    header = f"{indent}def {node.name}({ast.unparse(plain)}):"
+    inner = indent + "    "
+    docstring, body = _split_body(node, lines)
+    parts = [header]
+    if docstring:
+        parts.append(textwrap.indent(docstring, inner, lambda line: bool(line.strip())))
+    if solution:
+        parts.append(textwrap.indent(f"{BEGIN}\n{body}\n{END}", inner, lambda x: bool(x.strip())))
+    else:
+        parts.append(textwrap.indent(STUB, inner))
+    return "\n".join(parts)
+
+
+def _render_class(node: ast.ClassDef, lines: list[str], *, solution: bool) -> str:
+    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    parts = [f"class {node.name}({bases}):" if bases else f"class {node.name}:"]
+    docstring = _docstring_lines(node, lines)
+    if docstring:
+        parts.append(textwrap.indent(docstring, "    ", lambda line: bool(line.strip())))
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef):
+            parts.append("\n" + _render(item, lines, solution=solution, indent="    "))
+    return "\n".join(parts)
+
+
+def _docstring_lines(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> str:
+    first = node.body[0]
+    if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
+        return ""
+    return textwrap.dedent("\n".join(lines[first.lineno - 1 : first.end_lineno]))
+
+
+def _split_body(node: ast.FunctionDef, lines: list[str]) -> tuple[str, str]:
+    """(docstring, everything after it with its comments), both without indentation."""
+    docstring = _docstring_lines(node, lines)
+    start = node.body[0].end_lineno if docstring else node.body[0].lineno - 1
+    assert start is not None
+    body = textwrap.dedent("\n".join(lines[start : node.end_lineno])).strip("\n")
+    return docstring, body
+
+
+def student_code(source: str, function: str, name: str) -> str:
+    """A function or class of an exercise file as a student would have it, called `name`.
+
+    Without decorators, annotations and docstring; with the plain helpers of the file that
+    it uses.
+    """
+    tree = ast.parse(source)
+    node = definition_of(source, function)
+    wanted = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    helpers = []
+    for item in tree.body:
+        if isinstance(item, ast.FunctionDef):
+            if not item.decorator_list and item.name in wanted:
+                helpers.append(_plain(item, item.name))
+        elif isinstance(item, ast.Assign):
+            targets = {part.id for part in item.targets if isinstance(part, ast.Name)}
+            if targets & wanted:
+                helpers.append(ast.unparse(item))
+    return "\n\n\n".join([*helpers, _plain(node, name)])
+
+
+def _plain(node: ast.FunctionDef | ast.ClassDef, name: str) -> str:
+    plain = copy.deepcopy(node)
+    plain.decorator_list = []
+    for part in ast.walk(plain):
+        if isinstance(part, ast.FunctionDef):
+            part.returns = None
+            for argument in [*part.args.posonlyargs, *part.args.args, *part.args.kwonlyargs]:
+                argument.annotation = None
+        if isinstance(part, ast.Name) and part.id == node.name:
+            part.id = name  # a function that calls itself
+        if isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+            first = part.body[0]
+            has_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            if has_docstring and len(part.body) > 1:
+                part.body = part.body[1:]
+    plain.name = name
+    return ast.unparse(plain)

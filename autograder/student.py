@@ -1,0 +1,101 @@
+"""A student's self-check of an assignment's folder: the file that counts, against the key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.evaluation import evaluate
+from autograder.observe.session import Limits, Session
+from autograder.result import ExerciseResult
+from autograder.selfcheck import Key, load_key
+from autograder.submission import Chosen, Submission, Unreadable, choose, read
+
+# A student waits for this; an endless loop should not make them wait long.
+LIMITS = Limits(wall=10.0, total=60.0, cpu=60, memory=2048)
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """What a self-check found. Scores are of the public cases alone."""
+
+    folder: Path
+    key: Key
+    chosen: Chosen
+    results: tuple[ExerciseResult, ...]
+
+    def result(self, name: str) -> ExerciseResult:
+        """The result of one exercise; KeyError when it is not in the assignment."""
+        for result in self.results:
+            if result.name == name:
+                return result
+        raise KeyError(name)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every exercise that was checked passed."""
+        return all(result.outcome == "passed" for result in self.results)
+
+    def closing_lines(self) -> Sequence[str]:
+        """What would be handed in and graded, and what a full pass does not promise."""
+        submission = self.chosen.submission
+        names = [spec.name for spec in self.key.specs]
+        written = [name for name in names if submission.written(name)]
+        lines = list(self.chosen.messages)
+        lines.append(
+            f"To be graded: {submission.path.name}, {len(written)} of {len(names)} exercises "
+            f"written{': ' + ', '.join(written) if written else ''}."
+        )
+        lines += question_lines(self.key, submission)
+        if self.passed and len(self.results) == len(names):
+            lines.append(
+                "All public cases pass. Grading adds hidden cases of other sizes and kinds."
+            )
+        return lines
+
+
+def question_lines(key: Key, submission: Submission) -> list[str]:
+    """Which quiz questions are answered: form only, nothing of right or wrong."""
+    from autograder.quiz import NotAnAnswer, literal, read_answer
+
+    if not key.questions:
+        return []
+    answered, problems = 0, []
+    for name, form in key.questions.items():
+        try:
+            answered += read_answer(form, literal(submission.answer(f"q_{name}"))) is not None
+        except NotAnAnswer as problem:
+            problems.append(f"The answer q_{name} cannot be read: {problem}.")
+    return [f"{answered} of {len(key.questions)} questions answered.", *problems]
+
+
+def check_folder(
+    folder: Path, names: Sequence[str] | None = None, file: Path | None = None
+) -> SelfCheck:
+    """Check a folder that holds an assignment, in a spawned process.
+
+    names: exercises to check, all by default. file: the file to check instead of the one
+    that would be graded. Raises KeyUnusable or Unreadable with a sentence.
+    """
+    from autograder.observe.spawned import SpawnedSession
+
+    key = load_key(folder)
+    exercises = [spec.name for spec in key.specs]
+    if file is not None:
+        chosen = Chosen(read(file))
+    else:
+        answers = [f"q_{name}" for name in key.questions]
+        chosen = choose(folder, key.assignment, exercises, answers)
+    unknown = [name for name in names or () if name not in exercises]
+    if unknown:
+        raise Unreadable(
+            f"{key.assignment} has no exercise called {unknown[0]}; it has: {', '.join(exercises)}"
+        )
+    specs = [spec for spec in key.specs if not names or spec.name in names]
+    framework = "torch" if any(spec.framework == "torch" for spec in specs) else "numpy"
+
+    def open_session() -> Session:
+        return SpawnedSession(LIMITS, framework)
+
+    return SelfCheck(folder, key, chosen, tuple(evaluate(chosen.submission, specs, open_session)))
