@@ -1,0 +1,190 @@
+"""One submission in a sandboxed child of a zygote, and what its end means."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+
+from autograder.observe import protocol
+from autograder.observe.conversation import (
+    HELLO,
+    WORKER_OUT_OF_MEMORY,
+    ClockRanOut,
+    Conversation,
+    closed_its_channel,
+    ended_with,
+    infrastructure,
+    out_of_memory,
+    out_of_processor_time,
+)
+from autograder.observe.protocol import ProtocolError
+from autograder.observe.session import Limits, Stopped
+from autograder.observe.supervisor import Ended, Started, Supervisor, ZygoteDied
+
+HELLO_SECONDS = 20.0
+# What a library says before it gives up; a submission that prints it gains nothing.
+_OUT_OF_MEMORY_WORDS = (b"MemoryError", b"bad_alloc", b"Memory allocation still failed")
+
+
+class ChildSession(Conversation):
+    """A Session with a child of a zygote. Made by `ZygotePool.session`."""
+
+    def __init__(
+        self,
+        zygote: Supervisor,
+        started: Started,
+        limits: Limits,
+        nonce: bytes,
+        expected: tuple[str, ...] | None,
+        body_limit: int = protocol.DEFAULT_BODY_LIMIT,
+    ) -> None:
+        super().__init__(limits, body_limit)
+        self._zygote = zygote
+        self._nonce = nonce
+        self._expected = expected  # layers; None: whatever they are
+        self._entered: tuple[str, ...] | None = None
+        self._received = bytearray()
+        self._pid, self._pidfd = started.pid, started.pidfd
+        self._requests, self._results, self._log = started.channels
+        self._logging = True
+        self._closed = False
+        self._poll = select.poll()
+        for descriptor in (self._results, self._log):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def layers(self) -> tuple[str, ...]:
+        """The layers that the child says it has entered, before it saw any student code."""
+        if self._entered is None:
+            self._begin()
+        assert self._entered is not None
+        return self._entered
+
+    def _begin(self) -> None:
+        if self._entered is not None:
+            return
+        try:
+            frame = self._exchange(b"", time.monotonic() + HELLO_SECONDS)
+            if frame.kind != HELLO or frame.nonce != self._nonce:
+                raise ProtocolError("a child that does not greet")
+        except (EOFError, ClockRanOut, ProtocolError):  # no code of theirs has run yet
+            self._drain_log()
+            said = (self.log.strip().splitlines() or ["no reason given"])[-1]
+            if self._zygote.has_died():
+                said = "the zygote has died"
+            raise infrastructure(f"the sandbox could not be entered: {said}") from None
+        entered = tuple(protocol.decode(frame.body))
+        if self._expected is not None and entered != self._expected:
+            raise infrastructure(f"the sandbox had layers {entered}, not {self._expected}")
+        self._entered = entered
+
+    def _transfer(self, out: bytes, need: int, deadline: float) -> bytes:
+        left = memoryview(out)
+        if left:
+            self._poll.register(self._requests, select.POLLOUT)
+        try:
+            while left or len(self._received) < need:
+                for descriptor, _ in self._wait(deadline):
+                    if descriptor == self._requests:
+                        left = self._send(left)
+                    elif descriptor == self._results:
+                        self._receive()
+                    else:
+                        self._read_log()
+        finally:
+            if left:
+                self._poll.unregister(self._requests)
+        taken = bytes(memoryview(self._received)[:need])
+        del self._received[:need]
+        return taken
+
+    def _wait(self, deadline: float) -> list[tuple[int, int]]:
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            raise ClockRanOut
+        return self._poll.poll(seconds * 1000 + 1)  # a millisecond more, not a busy loop
+
+    def _send(self, left: memoryview) -> memoryview:
+        try:
+            left = left[os.write(self._requests, left[: 1 << 16]) :]
+        except BrokenPipeError:
+            raise EOFError from None
+        if not left:
+            self._poll.unregister(self._requests)
+        return left
+
+    def _receive(self) -> None:
+        piece = os.read(self._results, 1 << 18)
+        if not piece:
+            raise EOFError
+        self._received += piece
+
+    def _read_log(self) -> bool:
+        """Take what was printed; False when there is nothing now, or ever again."""
+        try:
+            piece = os.read(self._log, 1 << 16)
+        except BlockingIOError:
+            return False
+        if not piece:
+            self._poll.unregister(self._log)
+            self._logging = False
+            return False
+        self._take_output(piece)
+        return True
+
+    def _drain_log(self) -> None:
+        try:
+            while self._logging and self._read_log():
+                pass
+        except Exception:  # a flood: there is no process left to stop
+            self._logging = False
+
+    def _explain_end(self) -> Stopped:
+        # A process ends a moment after its channels do; one that lives on has closed them.
+        gone = select.poll()
+        gone.register(self._pidfd, select.POLLIN)
+        by_itself = bool(gone.poll(500))
+        if not by_itself:
+            self._kill()
+        try:
+            ended = self._zygote.wait_for(self._pid)
+        except ZygoteDied as fault:
+            return infrastructure(str(fault))
+        self._drain_log()
+        if not by_itself:
+            return closed_its_channel()
+        return explain(ended, self.limits, bytes(self._printed[-4096:]), self._zygote.resident)
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kill the child, keep what it had printed, and free what it held."""
+        if self._closed:
+            return
+        self._closed = True
+        self._kill()
+        self._drain_log()
+        for descriptor in (self._requests, self._results, self._log, self._pidfd):
+            os.close(descriptor)
+        self._zygote.forget(self._pid)
+
+
+def explain(ended: Ended, limits: Limits, printed: bytes, resident: int) -> Stopped:
+    """What the end of a child that was not killed by us means.
+
+    printed: the end of its log; resident: bytes that it had in memory at its start.
+    """
+    code = os.waitstatus_to_exitcode(ended.status)
+    if code == -signal.SIGXCPU or (code == -signal.SIGKILL and ended.cpu >= limits.cpu):
+        return out_of_processor_time(limits)
+    # C code that gets no memory aborts, faults or exits, all of which have other causes too.
+    filled = ended.resident - resident > 0.9 * (limits.memory << 20)
+    said_so = any(words in printed for words in _OUT_OF_MEMORY_WORDS)
+    # SIGKILL that is not ours: the kernel's, for want of memory on the whole machine.
+    if filled or said_so or code in (WORKER_OUT_OF_MEMORY, -signal.SIGKILL):
+        return out_of_memory(limits)
+    return ended_with(code)

@@ -1,0 +1,273 @@
+"""Requests and replies with a worker in another process, whatever carries the bytes.
+
+The order of a conversation, the nonce, the clocks and the words for a student are here;
+`pool` (sandboxed children) and `spawned` (plain processes) move the bytes.
+"""
+
+from __future__ import annotations
+
+import abc
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any, Self
+
+from autograder.observe import protocol
+from autograder.observe.protocol import HEADER, Frame, ProtocolError
+from autograder.observe.session import Answer, Limits, Refused, Stopped
+
+# The worker's first frame: sent once it is ready and before it has seen any student code,
+# so that what happens earlier is ours and what happens later is theirs.
+HELLO = 15
+
+# Exit codes of a worker. A submission can end with the same: nothing but words follows.
+WORKER_FAILED, WORKER_OUT_OF_MEMORY = 96, 95
+
+INFRASTRUCTURE = (
+    "The grader's own process failed ({cause}). This is not the fault of your code and costs "
+    "no points: the submission has to be graded again."
+)
+
+
+class ClockRanOut(Exception):
+    """The other side has not said what was waited for within the time it had."""
+
+
+class OutputFlood(Exception):
+    """More was printed than the limit allows."""
+
+
+def infrastructure(cause: str) -> Stopped:
+    """What is raised when the fault is ours."""
+    return Stopped("infrastructure", INFRASTRUCTURE.format(cause=cause))
+
+
+def out_of_memory(limits: Limits) -> Stopped:
+    """What is raised when the process died for want of memory."""
+    return Stopped(
+        "out_of_memory",
+        f"Your code needed more than the {limits.memory} MiB of memory that a submission may "
+        "use: look for an array that grows in a loop or has an axis too many.",
+    )
+
+
+def out_of_processor_time(limits: Limits) -> Stopped:
+    """What is raised when the process was ended by its limit of processor time."""
+    return Stopped(
+        "timed_out",
+        f"Your code used more than the {limits.cpu} s of processor time that a submission has: "
+        "look for a loop that never ends.",
+    )
+
+
+def closed_its_channel() -> Stopped:
+    """What is raised when the process lives on but can no longer be heard."""
+    return Stopped(
+        "crashed",
+        "Your code closed the channel on which its results are sent: remove calls that close "
+        "file descriptors, such as os.close and os.closerange.",
+    )
+
+
+def crashed(cause: str) -> Stopped:
+    """What is raised when the interpreter itself was brought down."""
+    return Stopped(
+        "crashed",
+        f"Your code crashed the Python interpreter ({cause}): look for endless recursion or "
+        "code that goes around Python, such as ctypes.",
+    )
+
+
+def ended_with(code: int) -> Stopped:
+    """What is raised for an exit code that no limit explains; negative: a signal."""
+    if code >= 0xC0000000:  # Windows: an exception that nothing handled
+        return crashed(f"error 0x{code:X}")
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            return crashed(f"signal {-code}")
+        return crashed(f"{name}, {(signal.strsignal(-code) or 'no description').lower()}")
+    if code == WORKER_FAILED:
+        return Stopped(
+            "crashed",
+            "The part of the grader that runs beside your code failed: remove code that changes "
+            "builtins, the modules of Python or NumPy, or file descriptors.",
+        )
+    return Stopped(
+        "crashed",
+        f"Your code ended the process (exit code {code}): remove calls such as os._exit.",
+    )
+
+
+class Conversation(abc.ABC):
+    """A Session over some channel. Not for several threads at a time."""
+
+    def __init__(self, limits: Limits, body_limit: int = protocol.DEFAULT_BODY_LIMIT) -> None:
+        self.limits = limits
+        self._body_limit = body_limit
+        self._spent = 0.0  # seconds of the submission's total
+        self._printed = bytearray()
+        self._stopped: Stopped | None = None
+
+    # --- what carries the bytes -------------------------------------------------------
+
+    @abc.abstractmethod
+    def _transfer(self, out: bytes, need: int, deadline: float) -> bytes:
+        """Send all of `out` and return the next `need` bytes.
+
+        Raises ClockRanOut, OutputFlood, or EOFError when the other side has hung up.
+        """
+
+    @abc.abstractmethod
+    def _begin(self) -> None:
+        """Wait until the worker is ready; the first request calls it. May raise Stopped."""
+
+    @abc.abstractmethod
+    def _explain_end(self) -> Stopped:
+        """Why the other side hung up."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """End the process and free what it held. May be called twice."""
+
+    # --- Session ----------------------------------------------------------------------
+
+    def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
+        """Execute the statements in order; for each None or the exception it raised."""
+        body = {"statements": list(statements), "options": options}
+        outcomes = self._request(protocol.LOAD, protocol.LOADED, body, None)
+        if len(outcomes) != len(statements):
+            raise self._stop(_not_the_worker())
+        return outcomes
+
+    def run(self, program: dict[str, Any], answer: Answer | None = None) -> list[Any]:
+        """Run a program in plain form; the outcome of each step in plain form."""
+        return self._request(protocol.RUN, protocol.OBSERVED, program, answer)
+
+    @property
+    def log(self) -> str:
+        """What the submission has printed, up to the limit."""
+        return self._printed[: self.limits.output].decode("utf-8", "replace")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+    # --- one request ------------------------------------------------------------------
+
+    def _request(self, kind: int, expected: int, value: Any, answer: Answer | None) -> list[Any]:
+        if self._stopped is not None:
+            raise self._stopped
+        body = protocol.encode(value)  # a TypeError here is a mistake of the caller
+        try:
+            self._begin()
+            reply = self._converse(kind, body, answer)
+            if reply.kind == protocol.REFUSED:
+                raise Stopped("crashed", _text(protocol.decode(reply.body)))
+            outcomes = protocol.decode(reply.body) if reply.kind == expected else None
+            if not isinstance(outcomes, list):
+                raise _not_the_worker()
+            return outcomes
+        except Stopped as stopped:
+            raise self._stop(stopped) from None
+        except ProtocolError as fault:
+            raise self._stop(_not_the_worker(str(fault))) from None
+        except ClockRanOut:
+            raise self._stop(self._too_slow()) from None
+        except OutputFlood:
+            raise self._stop(_flooded(self.limits)) from None
+        except EOFError:
+            raise self._stop(self._explain_end()) from None
+
+    def _converse(self, kind: int, body: bytes, answer: Answer | None) -> Frame:
+        """Send a request and answer what the worker asks until its reply comes."""
+        nonce = protocol.fresh_nonce()
+        out = protocol.pack_frame(kind, nonce, body)
+        left = min(self.limits.wall, self.limits.total - self._spent)
+        while True:
+            started = time.monotonic()
+            try:
+                frame = self._exchange(out, started + left)
+            finally:  # only the worker's time counts, not the grader's to find an answer
+                took = time.monotonic() - started
+                self._spent += took
+                left -= took
+            if frame.nonce != nonce:
+                raise ProtocolError("a message with a wrong nonce")
+            if frame.kind != protocol.ASK:
+                return frame
+            reply = protocol.encode(_answer(protocol.decode(frame.body), answer))
+            out = protocol.pack_frame(protocol.ANSWER, nonce, reply)
+
+    def _exchange(self, out: bytes, deadline: float) -> Frame:
+        header = self._transfer(out, HEADER.size, deadline)
+        nonce, kind, length = protocol.unpack_header(header, self._body_limit)
+        return Frame(nonce, kind, self._transfer(b"", length, deadline))
+
+    def _stop(self, stopped: Stopped) -> Stopped:
+        """Remember why, since every later request has the same answer; end the process."""
+        self._stopped = stopped
+        self.close()
+        return stopped
+
+    def _too_slow(self) -> Stopped:
+        limits = self.limits
+        if self._spent >= limits.total:
+            return Stopped(
+                "timed_out",
+                f"Your code used up the {limits.total:g} s that a whole submission has: "
+                "look for a loop that is longer than it needs to be.",
+            )
+        return Stopped(
+            "timed_out",
+            f"Your code gave no answer within {limits.wall:g} s, the limit for one request: "
+            "look for a loop that never ends.",
+        )
+
+    def _take_output(self, piece: bytes) -> None:
+        """Keep what was printed, up to a byte more than the limit."""
+        room = self.limits.output + 1 - len(self._printed)
+        self._printed += piece[: max(room, 0)]
+        if len(self._printed) > self.limits.output:
+            raise OutputFlood
+
+
+def _answer(question: Any, answer: Answer | None) -> dict[str, Any]:
+    """The grader's answer to an ASK, as the body of an ANSWER."""
+    if not isinstance(question, dict):
+        raise ProtocolError("a question of an unknown form")
+    name, args = question.get("name"), question.get("args")
+    if not isinstance(name, str) or not isinstance(args, list):
+        raise ProtocolError("a question of an unknown form")
+    if answer is None:
+        return {"refused": f"nobody answers for {name} here"}
+    try:
+        return {"value": answer(name, args)}
+    except Refused as refused:
+        return {"refused": str(refused)}
+
+
+def _text(value: Any) -> str:
+    known = isinstance(value, str) and value
+    return str(value) if known else "Your code returned something that cannot be compared."
+
+
+def _not_the_worker(detail: str = "a reply of an unknown form") -> Stopped:
+    return Stopped(
+        "crashed",
+        f"The result channel carried something else than results ({detail}): your code must "
+        "not write to file descriptors or change the grader's own functions.",
+    )
+
+
+def _flooded(limits: Limits) -> Stopped:
+    size = limits.output
+    amount = f"{size / 2**20:g} MiB" if size >= 2**20 else f"{size} bytes"
+    return Stopped(
+        "crashed",
+        f"Your code printed more than the {amount} that a submission may print: "
+        "remove the print from the loop.",
+    )

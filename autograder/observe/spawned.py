@@ -1,0 +1,219 @@
+"""A submission in a plain process of its own, on any system: loops and crashes are survived.
+
+This is no sandbox: the code can do whatever its user can. It serves a student's check of
+their own code, on Windows and macOS too, so nothing here needs fork, select on pipes or a
+signal: threads move the bytes, and `Popen.kill` ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO
+
+from autograder.observe import protocol
+from autograder.observe.conversation import (
+    HELLO,
+    WORKER_OUT_OF_MEMORY,
+    ClockRanOut,
+    Conversation,
+    OutputFlood,
+    closed_its_channel,
+    ended_with,
+    out_of_memory,
+)
+from autograder.observe.protocol import ProtocolError
+from autograder.observe.session import Limits, Stopped
+
+# Until the worker greets: Python and the imports, under a virus scanner, from a slow disk.
+START_SECONDS = 120.0
+# How often a wait looks whether the process still lives: its own children can keep the
+# pipes open. It is also how long Ctrl-C may take on Windows.
+_LOOK_SECONDS = 0.2
+
+_RESULTS, _LOG = "results", "log"
+
+
+class SpawnedSession(Conversation):
+    """A Session in a process of its own, started at once, with `folder` as its directory.
+
+    Of the limits, `cpu` is not kept, and `memory` on Linux only. It has the packages of
+    the Python that runs this; modules in `folder` cannot be imported, as in grading.
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        framework: str = "numpy",
+        folder: Path | None = None,
+        body_limit: int = protocol.DEFAULT_BODY_LIMIT,
+    ) -> None:
+        super().__init__(limits or Limits(), body_limit)
+        self._nonce = protocol.fresh_nonce()
+        self._greeted = False
+        self._closed = False
+        self._received = bytearray()
+        # Bounded, so that a flood waits in the pipe and not in this process.
+        self._arrived: queue.Queue[tuple[str, bytes]] = queue.Queue(maxsize=64)
+        self._to_send: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._process = subprocess.Popen(
+            _command(framework, self._nonce, self.limits.memory),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            cwd=folder,
+            env=_environment(),
+            start_new_session=True,  # a group of its own, so that its children end with it
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._threads = [
+            threading.Thread(target=_read, args=(stream, kind, self._arrived), daemon=True)
+            for stream, kind in ((self._process.stdout, _RESULTS), (self._process.stderr, _LOG))
+        ]
+        self._threads.append(
+            threading.Thread(target=_write, args=(self._process.stdin, self._to_send), daemon=True)
+        )
+        for thread in self._threads:
+            thread.start()
+
+    def _begin(self) -> None:
+        if self._greeted:
+            return
+        try:
+            frame = self._exchange(b"", time.monotonic() + START_SECONDS)
+            if frame.kind != HELLO or frame.nonce != self._nonce:
+                raise ProtocolError("a process that does not greet")
+        except (EOFError, ClockRanOut, ProtocolError):  # no code of theirs has run yet
+            self._end()
+            said = (self.log.strip().splitlines() or ["no reason given"])[-1]
+            raise Stopped(
+                "infrastructure",
+                f"A process for your code could not be started ({said}): "
+                f"check that `{sys.executable} -c 'import numpy'` works.",
+            ) from None
+        self._greeted = True
+
+    def _transfer(self, out: bytes, need: int, deadline: float) -> bytes:
+        if out:
+            self._to_send.put(out)
+        while len(self._received) < need:
+            self._take_next(deadline)
+        taken = bytes(memoryview(self._received)[:need])
+        del self._received[:need]
+        return taken
+
+    def _take_next(self, deadline: float) -> None:
+        """Take the next piece that arrives; EOFError when none will."""
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise ClockRanOut
+            lives = self._process.poll() is None
+            try:
+                kind, piece = self._arrived.get(timeout=min(left, _LOOK_SECONDS))
+                break
+            except queue.Empty:
+                if not lives:
+                    raise EOFError from None
+        if kind == _LOG:
+            self._take_output(piece)
+        elif piece:
+            self._received += piece
+        else:
+            raise EOFError
+
+    def _explain_end(self) -> Stopped:
+        try:
+            code = self._process.wait(timeout=1.0)
+        except subprocess.TimeoutExpired:
+            return closed_its_channel()
+        # -9: the system did it, for want of memory
+        if code in (WORKER_OUT_OF_MEMORY, -9):
+            return out_of_memory(self.limits)
+        return ended_with(code)
+
+    def close(self) -> None:
+        """Kill the process, keep what it had printed, and free what it held."""
+        self._end()
+
+    def _end(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._kill()
+        self._to_send.put(None)
+        # What is left in the queue would keep the reading threads waiting for room.
+        deadline = time.monotonic() + 1.0
+        while any(thread.is_alive() for thread in self._threads) and time.monotonic() < deadline:
+            self._take_leftovers(0.02)
+        self._take_leftovers(0.0)
+        self._process.wait()
+        for thread, stream in zip(
+            self._threads,
+            (self._process.stdout, self._process.stderr, self._process.stdin),
+            strict=True,
+        ):
+            # one that still waits, since a child of the child has the pipe, ends with it
+            if not thread.is_alive() and stream is not None:
+                stream.close()
+
+    def _take_leftovers(self, seconds: float) -> None:
+        with contextlib.suppress(queue.Empty, OutputFlood):
+            while True:
+                kind, piece = (
+                    self._arrived.get(timeout=seconds) if seconds else (self._arrived.get_nowait())
+                )
+                if kind == _LOG:
+                    self._take_output(piece)
+
+    def _kill(self) -> None:
+        # only while it is not reaped can its number be nobody else's
+        if self._process.returncode is None and hasattr(os, "killpg"):
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+
+
+def _read(stream: IO[bytes], kind: str, arrived: queue.Queue[tuple[str, bytes]]) -> None:
+    """Pass on what arrives, an empty piece at the end."""
+    while True:
+        try:
+            piece = stream.read(1 << 16)
+        except OSError:
+            piece = b""
+        arrived.put((kind, piece))
+        if not piece:
+            return
+
+
+def _write(stream: IO[bytes], to_send: queue.SimpleQueue[bytes | None]) -> None:
+    """Send what is put into the queue until None comes or nobody reads."""
+    with contextlib.suppress(OSError):
+        while (data := to_send.get()) is not None:
+            left = memoryview(data)
+            while left:
+                left = left[stream.write(left) or 0 :]
+
+
+def _command(framework: str, nonce: bytes, memory: int) -> list[str]:
+    """-P: the folder of the program is not a place to import from."""
+    file = Path(__file__).with_name("spawned_child.py")
+    options = ["-P", "-X", "utf8"]
+    return [sys.executable, *options, str(file), framework, nonce.hex(), str(HELLO), str(memory)]
+
+
+def _environment() -> dict[str, str]:
+    environment = dict(os.environ)
+    environment.setdefault("MPLBACKEND", "Agg")  # no windows
+    for name in ("OMP", "OPENBLAS", "MKL"):  # threads would each need memory of their own
+        environment.setdefault(f"{name}_NUM_THREADS", "1")
+    return environment

@@ -1,0 +1,197 @@
+"""One zygote as the grader sees it: started, asked for children, listened to, stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from autograder.observe.session import Limits
+
+START_SECONDS = 120.0  # importing torch from a cold or remote disk takes its time
+REPLY_SECONDS = 20.0
+
+
+class ZygoteDied(Exception):
+    """A zygote has ended, does not answer, or cannot fork."""
+
+
+class Started(NamedTuple):
+    """A child, and our ends of its requests, results and log."""
+
+    pid: int
+    pidfd: int
+    channels: tuple[int, int, int]
+
+
+class Ended(NamedTuple):
+    """How a child ended: wait status, seconds of CPU, most bytes in memory."""
+
+    status: int
+    cpu: float
+    resident: int
+
+
+class Supervisor:
+    """One zygote process. Threads may share it: each exchange with it is short.
+
+    It is executed and not forked, with an environment of its own and no descriptor but
+    its socket. It ends when the socket does. PDEATHSIG would add nothing to that, and it
+    belongs to the thread that spawned, which may end long before the grader.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.busy = 0
+        self.missing: dict[str, str] = {}
+        self.landlock_abi = 0
+        self.resident = 0
+        self._lock = threading.RLock()
+        self._ended: dict[int, Ended] = {}
+        self._forgotten: set[int] = set()
+        self._dead: str | None = None
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                _command(theirs.fileno()),
+                env=_environment(),
+                pass_fds=(theirs.fileno(),),
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # away from the terminal and its Ctrl-C
+            )
+        try:
+            self._control.send(json.dumps(config).encode())
+        except OSError as fault:
+            self._dead = f"the zygote did not start: {fault}"
+
+    def wait_until_ready(self) -> None:
+        """Return when all is imported and built; ZygoteDied says what went wrong."""
+        with self._lock:
+            ready = self._receive(START_SECONDS)[0]["ready"]
+            self.missing, self.landlock_abi = ready["missing"], ready["landlock_abi"]
+            self.resident = ready["resident"]
+
+    def spawn(self, limits: Limits, nonce: bytes) -> Started:
+        """Have a child made. The caller owns the descriptors."""
+        request = {"memory": limits.memory, "cpu": limits.cpu, "nonce": nonce.hex()}
+        pipes = [os.pipe() for _ in range(3)]  # requests go the other way
+        theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+        ours = (pipes[0][1], pipes[1][0], pipes[2][0])
+        try:
+            with self._lock:
+                self._send(json.dumps(request).encode(), theirs)
+                message, descriptors = self._receive(REPLY_SECONDS, "started")
+                self.busy += 1
+        except BaseException:
+            # Also for Ctrl-C: an answer that came later would be taken for that to another
+            # request, and pipes of one submission for those of the next.
+            self._end("an exchange with the zygote was interrupted")
+            for descriptor in ours:
+                os.close(descriptor)
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        for descriptor in ours:
+            os.set_blocking(descriptor, False)
+        return Started(message["started"], descriptors[0], ours)
+
+    def wait_for(self, pid: int) -> Ended:
+        """How a child ended that has ended, or has been killed."""
+        with self._lock:
+            while pid not in self._ended:
+                self._receive(REPLY_SECONDS, "ended")
+            return self._ended[pid]
+
+    def forget(self, pid: int) -> None:
+        """A session is over: nobody will ask how its child ended."""
+        with self._lock:
+            self.busy -= 1
+            if self._ended.pop(pid, None) is None:
+                self._forgotten.add(pid)
+
+    def has_died(self) -> bool:
+        """Whether the process has ended."""
+        return self._dead is not None or self._process.poll() is not None
+
+    def stop(self) -> None:
+        """End the zygote; the kernel then ends its children. May be called twice."""
+        with self._lock:
+            self._end("the pool was closed")  # by a signal: it may be wedged
+            self._control.close()
+
+    def _send(self, message: bytes, descriptors: list[int]) -> None:
+        if self._dead is not None:
+            raise ZygoteDied(self._dead)
+        try:
+            socket.send_fds(self._control, [message], descriptors)
+        except OSError as fault:
+            self._die(f"the zygote has died: {fault}")
+
+    def _receive(self, seconds: float, until: str = "ready") -> tuple[dict[str, Any], list[int]]:
+        """The next message of a kind; endings of children that come before it are noted."""
+        deadline = time.monotonic() + seconds
+        while True:
+            if self._dead is not None:
+                raise ZygoteDied(self._dead)
+            poll = select.poll()
+            poll.register(self._control, select.POLLIN)
+            if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
+                self._die(f"the zygote did not answer within {seconds:g} s")
+            try:
+                data, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 1)
+            except OSError:
+                data = b""
+            if not data:
+                self._die("the zygote has died")
+            message = json.loads(data)
+            if "failed" in message:
+                self._die(message["failed"])
+            if "ended" in message:
+                self._note(message)
+            if until in message:
+                return message, descriptors
+
+    def _note(self, message: dict[str, Any]) -> None:
+        pid = message["ended"]
+        if pid in self._forgotten:
+            self._forgotten.discard(pid)
+        else:
+            self._ended[pid] = Ended(message["status"], message["cpu"], message["resident"])
+
+    def _die(self, why: str) -> NoReturn:
+        self._end(why)
+        raise ZygoteDied(why)
+
+    def _end(self, why: str) -> None:
+        self._dead = self._dead or why
+        self._process.kill()
+        self._process.wait()
+
+
+def _command(descriptor: int) -> list[str]:
+    """-I and -S: no variable, no user's packages, no .pth file that names other folders."""
+    file = Path(__file__).with_name("zygote.py")
+    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(file), str(descriptor)]
+
+
+def _environment() -> dict[str, str]:
+    # One thread for every BLAS: children of a process with threads hang, and cannot make any.
+    threads = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
+    environment = {f"{name}_NUM_THREADS": "1" for name in threads}
+    environment |= {"PATH": "/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8", "MPLBACKEND": "Agg"}
+    # Where matplotlib, if it is loaded, keeps the list of fonts that takes it long to make.
+    environment["MPLCONFIGDIR"] = os.path.expanduser("~/.cache/attention-autograder/matplotlib")
+    # Some interpreters find their own libraries by it.
+    if "LD_LIBRARY_PATH" in os.environ:
+        environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    return environment

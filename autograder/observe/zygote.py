@@ -1,0 +1,302 @@
+"""The process that holds warm imports and forks a child for each submission.
+
+The grader *executes* this file (`python -I -S zygote.py FD`) and never forks itself, so
+that no solution, seed or expected value is in the memory that a child inherits. Of ours it
+imports `sandbox` and what runs beside student code; it does so under stand-ins for the
+packages above them, so that nothing of the authoring side is loaded.
+
+FD is one end of a SOCK_SEQPACKET pair. The grader sends the configuration, then for each
+submission a message with three pipes (requests, results, log); it gets back a pidfd, and
+later the exit status. End of file on FD means that the grader is gone: so is the zygote
+then, and its children with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import importlib.abc
+import json
+import os
+import resource
+import select
+import signal
+import site
+import socket
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autograder.observe.sandbox import Sandbox
+
+# How a child ends before (97) or beside student code, the latter as `conversation` has it.
+# None of them is trusted: a submission can use the same numbers.
+NOT_ENTERED, WORKER_FAILED, WORKER_OUT_OF_MEMORY = 97, 96, 95
+
+# What submissions import all the time; loaded here, it costs a child nothing.
+_WARM = (
+    "abc ast collections.abc copy dataclasses enum functools inspect itertools json math numbers "
+    "operator random re statistics string textwrap time timeit typing warnings"
+)
+
+# Where `sandbox` puts a child's channels.
+REQUESTS, RESULTS = 3, 4
+
+_PAGE = resource.getpagesize()
+
+
+def only_beside(folder: str) -> None:
+    """Make `autograder.observe` importable from `folder` without running the packages."""
+    above = types.ModuleType("autograder")
+    above.__path__ = []
+    package = types.ModuleType("autograder.observe")
+    package.__path__ = [folder]
+    above.observe = package  # type: ignore[attr-defined]
+    sys.modules.update({"autograder": above, "autograder.observe": package})
+
+
+def warm_up(framework: str) -> None:
+    """Do once, in one thread, what a first use does: it may read files or start threads."""
+    import numpy as np
+
+    np.linalg.svd(np.random.default_rng(0).standard_normal((4, 4)))
+    np.einsum("ij,jk", np.eye(2), np.eye(2))
+    np.fft.fft(np.ones(4))
+    if framework == "torch":
+        _warm_up_torch()
+
+
+def _warm_up_torch() -> None:
+    import tempfile
+
+    import torch
+
+    # Before any parallel work: children of a process with a live OpenMP pool hang.
+    torch.set_num_threads(1)
+    tempfile.tempdir = "/"  # torch.optim asks for a folder at its first use, and only asks
+    import torch.utils.data
+
+    x = torch.randn(8, 8, requires_grad=True)
+    torch.softmax(torch.nn.Linear(8, 8)(x @ x), -1).sum().backward()  # reads /proc/cpuinfo
+    torch.optim.Adam([x]).step()
+    tempfile.tempdir = None
+    # libgomp ends the process when it cannot start a thread: asking for more does nothing.
+    torch.set_num_threads = torch.set_num_interop_threads = lambda number: None
+
+
+def _warm_up_matplotlib() -> None:
+    """Find the fonts and draw once: both want folders that a child cannot write to."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots()
+    axes.imshow([[0.0, 1.0]])
+    axes.set_title("text")
+    figure.canvas.draw()
+    pyplot.close(figure)
+
+
+class OnlyAllowed(importlib.abc.MetaPathFinder):
+    """Imports of anything else fail as if it were not installed, not for want of a permission."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        roots = set(config["path"])
+        tops = [path for path in config["readable"] if os.path.dirname(path) in roots]
+        packages = {os.path.basename(path).partition(".")[0] for path in tops}
+        self.allowed = packages | sys.stdlib_module_names | {"autograder"}
+        self.named = ", ".join(config["packages"])
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        """Leave what is allowed to the finders after this one."""
+        if fullname.partition(".")[0] not in self.allowed:
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r} (a submission may import the standard library "
+                f"and {self.named})",
+                name=fullname,
+            )
+
+
+class Zygote:
+    """The loop between the control socket and the children."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.children: dict[int, int] = {}  # pidfd → pid
+        self.sandbox: Sandbox
+        self.greet: Callable[[bytes, tuple[str, ...]], bytes]
+        self.serve: Callable[[Callable[[int], bytes], Callable[[bytes], None]], None]
+
+    def prepare(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Import, warm up and build the sandbox; what the grader is told about it."""
+        os.close(os.pidfd_open(os.getpid()))  # a kernel without it cannot be worked with
+        sys.path.extend(config["path"])
+        site.setquit()  # -S leaves `exit` out, which kernels and scripts have
+        only_beside(config["folder"])
+        warm_up(config["framework"])
+        for name in [*_WARM.split(), *config["packages"]]:
+            with contextlib.suppress(ImportError):  # not installed: an import fails there too
+                importlib.import_module(name)
+        if "matplotlib" in sys.modules:
+            _warm_up_matplotlib()
+        from autograder.observe import capabilities, protocol, sandbox, worker
+
+        sys.modules["autograder.observe"].__path__ = []  # the rest of it stays out
+        self.serve = worker.serve
+        self.greet = lambda nonce, layers: protocol.pack_frame(
+            config["hello"], nonce, protocol.encode(list(layers))
+        )
+        self.control = socket.socket(fileno=sandbox.out_of_the_way(self.control.detach()))
+        self.sandbox = sandbox.build(config["readable"], config["layers"])
+        if config["layers"]:
+            capabilities.drop(config["readable"])
+        sys.meta_path.insert(0, OnlyAllowed(config))
+        # What a submission prints must be in the pipe even if it is killed the moment after.
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(  # type: ignore[union-attr]
+                encoding="utf-8", errors="backslashreplace", line_buffering=True
+            )
+        # Where memory runs out, the kernel should end a child or this process, not the grader.
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:
+            file.write(b"500")
+        sandbox.hide_memory()
+        gc.collect()
+        gc.freeze()  # a collection in a child would touch, and so copy, every page
+        return {
+            "missing": self.sandbox.missing,
+            "landlock_abi": self.sandbox.landlock.abi if self.sandbox.landlock else 0,
+            "resident": _resident(),
+        }
+
+    def run(self) -> None:
+        """Fork and reap until the grader hangs up."""
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == self.control.fileno():
+                    message, channels, _, _ = socket.recv_fds(self.control, 1 << 16, 3)
+                    if not message:
+                        return
+                    pidfd = self.fork(json.loads(message), channels)
+                    if pidfd is not None:
+                        poll.register(pidfd, select.POLLIN)
+                else:
+                    poll.unregister(descriptor)
+                    self.reap(descriptor)
+
+    def fork(self, request: dict[str, Any], channels: list[int]) -> int | None:
+        """Make a child and hand its pidfd to the grader; None when the system refuses."""
+        base, me = _address_space(), os.getpid()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self.be_a_child(request, channels, base, me)
+            pidfd = os.pidfd_open(pid)
+        except OSError as fault:
+            self.tell({"failed": f"no child could be made: {fault}"})
+            return None
+        finally:
+            for channel in channels:
+                os.close(channel)
+        self.children[pidfd] = pid
+        socket.send_fds(self.control, [json.dumps({"started": pid}).encode()], [pidfd])
+        return pidfd
+
+    def reap(self, pidfd: int) -> None:
+        """Collect a child that ended, and say how."""
+        pid = self.children.pop(pidfd)
+        os.close(pidfd)
+        _, status, usage = os.wait4(pid, 0)
+        cpu = usage.ru_utime + usage.ru_stime
+        self.tell({"ended": pid, "status": status, "cpu": cpu, "resident": usage.ru_maxrss << 10})
+
+    def be_a_child(
+        self, request: dict[str, Any], channels: list[int], base: int, zygote: int
+    ) -> None:
+        """Enter the sandbox, say so, serve; never return."""
+        try:
+            try:
+                os.dup2(channels[2], 2)  # where the grader reads what went wrong
+                layers = self.sandbox.enter(
+                    channels, request["memory"] << 20, request["cpu"], base, zygote
+                )
+                _write_all(RESULTS, self.greet(bytes.fromhex(request["nonce"]), layers))
+            except BaseException:  # fail closed
+                os.write(2, _traceback())
+                os._exit(NOT_ENTERED)
+            printed = (sys.stdout, sys.stderr)  # before a submission replaces them
+
+            def write(data: bytes) -> None:
+                for stream in printed:
+                    stream.flush()
+                _write_all(RESULTS, data)
+
+            self.serve(_read_exactly, write)
+            os._exit(0)
+        except MemoryError:
+            os._exit(WORKER_OUT_OF_MEMORY)
+        except BaseException:
+            os.write(2, _traceback())
+        finally:
+            os._exit(WORKER_FAILED)
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message without a descriptor to the grader."""
+        self.control.send(json.dumps(message).encode())
+
+
+def _read_exactly(count: int) -> bytes:
+    data = bytearray()
+    while len(data) < count:
+        piece = os.read(REQUESTS, min(count - len(data), 1 << 20))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _traceback() -> bytes:
+    return traceback.format_exc().encode("utf-8", "replace")[-4000:]
+
+
+def _statm(field: int) -> int:
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[field]) * _PAGE
+
+
+def _address_space() -> int:
+    return _statm(0)
+
+
+def _resident() -> int:
+    return _statm(1)
+
+
+def main() -> None:
+    """Serve the control socket whose number is the first argument."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    # The terminal's Ctrl-C is the grader's to handle.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    zygote = Zygote(control)
+    try:
+        ready = zygote.prepare(json.loads(control.recv(1 << 20)))
+    except BaseException as fault:
+        zygote.tell({"failed": f"the zygote cannot start: {type(fault).__name__}: {fault}"})
+        return
+    zygote.tell({"ready": ready})
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the grader is gone
+        zygote.run()
+    os._exit(0)  # without a clean-up of all that was imported; the children die with it
+
+
+if __name__ == "__main__":
+    main()
