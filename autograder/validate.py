@@ -32,8 +32,9 @@ Observations = Mapping[str, tuple[Observed, ...]]
 
 # A wrong variant stands at least this many times further off than the furthest right one.
 SEPARATION = 100.0
-# What rounding does when nothing was measured to differ: one tolerance's thousandth.
-LEAST_RIGHT = 1e-3
+# A right variant that nobody wrote yet may round to a tenth of the tolerance. With this floor
+# a wrong one must stand ten tolerances off, whatever the pack's own right variants do.
+LEAST_RIGHT = 0.1
 ALLOWED_IN_PUBLIC_CHECKS = {"numpy", "np", "torch", "math", "Interval", "Verdict"}
 
 
@@ -302,7 +303,7 @@ def _expressions(source: str) -> list[str]:
     for node in ast.walk(ast.parse(textwrap.dedent(source))):
         if isinstance(node, (ast.BinOp, ast.Call, ast.Subscript)):
             text = "".join(ast.unparse(node).split())
-            if len(text) >= 6:
+            if len(text) >= 3:
                 found.add(text)
     return sorted(found, key=len, reverse=True)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder.importing import Report
 from autograder.result import ExerciseResult, SubmissionResult
 from autograder.specification import ExerciseSpec
 from autograder.student import SelfCheck
 from autograder.validate import PackReport
+from autograder.wording import clean
 
 MARKS = {"passed": ("✓", "green"), "missing": ("○", "dim"), "infrastructure": ("!", "magenta")}
 
@@ -88,6 +91,15 @@ def print_misconceptions(
     for (exercise, name), count in counts.most_common():
         table.add_row(str(count), exercise, Text(sentences.get((exercise, name), name)))
     console().print(table)
+
+
+def print_import(report: Report, target: Path) -> None:
+    """What was imported, and every file that was not, with the reason."""
+    out = console()
+    files = sum(len(names) for names in report.imported.values())
+    out.print(f"Imported {files} files of {len(report.imported)} students into {target}.")
+    for path, reason in report.left_out:
+        out.print(Text(f"left out: {clean(path)}: {reason}"))
 
 
 def print_validation(report: PackReport) -> None:

@@ -1,7 +1,7 @@
 """Bring the scores back to unit size, whatever the width of queries and keys.
 
-A sum of d_k independent products of size 1 has a spread of √d_k. Without the scale, wide
-models begin with a softmax that is already saturated.
+A score is a sum of d_k products. If these are independent, with mean 0 and variance 1, their sum
+has the standard deviation √d_k, and a wide model would start with a saturated softmax.
 """
 
 import numpy as np
@@ -94,7 +94,7 @@ def single_precision(rng):
 
 @scale_scores.misconception(
     "Divides by d_k itself, which is the same as scaling twice.",
-    hint="How large is a typical sum of 100 independent numbers of size 1: 100 or 10?",
+    hint="How large is the sum of 100 coin flips of +1 or -1, typically: about 100 or about 10?",
     credit=0.25,
 )
 def by_d_k(scores, d_k):

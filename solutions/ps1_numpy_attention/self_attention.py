@@ -1,6 +1,6 @@
 """Put the five parts together: every token asks, every token answers.
 
-Call the functions that you wrote above. A slip in one of them is counted there, not here again.
+Call the functions that you wrote above: they are all it takes.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Turn each query's scores into weights: positive numbers that sum to 1 over the keys.
+"""Turn each query's scores into weights: shares that sum to 1 over the keys.
 
 The formula fits on one line. The craft is that it must hold for *any* finite scores, also
 where `np.exp` alone would overflow.
@@ -53,6 +53,7 @@ def softmax(scores: Float[np.ndarray, "n_k n_q"]) -> Float[np.ndarray, "n_k n_q"
         "twice",
         "logarithms",
         "not_normalised",
+        "in_place",
     ],
 )
 def everyday(rng):
@@ -244,6 +245,17 @@ def mean_shift(scores):
 )
 def clipped(scores):
     exponentials = np.exp(np.clip(scores, -500.0, 500.0))
+    return exponentials / exponentials.sum(axis=0)
+
+
+@softmax.misconception(
+    "Writes into the scores it was given: the shift stays in the caller's array.",
+    hint="Print the argument before and after the call. Which of your statements changes it?",
+    credit=0.5,
+)
+def in_place(scores):
+    scores -= scores.max(axis=0)
+    exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=0)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from autograder import exercise
 
 
-@exercise(points=4, order=8)
+@exercise(points=3, order=8)
 def softmax_jacobian(p: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n n"]:
     """Jacobian of softmax, written with its result: diag(p) - p pᵀ.
 
@@ -75,8 +75,8 @@ def two_keys(rng):
 def saturated(rng):
     # entries of 1e-4, not smaller: 1 - p must keep its digits to be judged to 1e-9
     p = rng.uniform(1e-4, 3e-4, size=4)  # (4,)
-    p[int(rng.integers(4))] = 0.0
-    p[p == 0.0] = 1.0 - p.sum()
+    largest = int(rng.integers(4))
+    p[largest] += 1.0 - p.sum()
     return {"p": p}
 
 

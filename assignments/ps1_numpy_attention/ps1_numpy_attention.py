@@ -1,0 +1,186 @@
+"""Problem set 1: self-attention in NumPy, one column per token.
+
+The exercises of ps1_numpy_attention.ipynb as a module. Hand in the notebook or this file;
+check it with `pytest` or `autograder check` in this folder.
+"""
+
+import numpy as np
+
+
+# project: 2 points
+# Project every token with one matrix: the step that makes queries, keys and values.
+#
+# Tokens are columns here, so a matrix acts on them from the left.
+def project(W, X):
+    """Linear projection of all tokens.
+
+    Args:
+        W: shape (d_out, d_in), the weights.
+        X: shape (d_in, n), one token per column.
+
+    Returns:
+        Shape (d_out, n). Column j is W applied to token j. `W` and `X` are left as they were.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# attention_scores: 3 points
+# Compare every key with every query: one number says how well the two match.
+#
+# Entry [i, j] belongs to key i and query j, so *column* j holds all that query j asks for.
+def attention_scores(Q, K):
+    """Unscaled scores of all keys for all queries.
+
+    Args:
+        Q: shape (d_k, n_q), one query per column.
+        K: shape (d_k, n_k), one key per column.
+
+    Returns:
+        Shape (n_k, n_q). Entry [i, j] is the inner product of key i and query j: column j
+        belongs to query j. There is no scaling here. `Q` and `K` are left as they were.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# scale_scores: 2 points
+# Bring the scores back to unit size, whatever the width of queries and keys.
+#
+# A score is a sum of d_k products. If these are independent, with mean 0 and variance 1, their
+# sum
+# has the standard deviation √d_k, and a wide model would start with a saturated softmax.
+def scale_scores(scores, d_k):
+    """Scores divided by the square root of d_k.
+
+    Args:
+        scores: shape (n_k, n_q).
+        d_k: the width of queries and keys, at least 1.
+
+    Returns:
+        A new array of the same shape. `scores` itself is left as it was: whoever called you
+        may still need it.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# softmax: 4 points
+# Turn each query's scores into weights: shares that sum to 1 over the keys.
+#
+# The formula fits on one line. The craft is that it must hold for *any* finite scores, also
+# where `np.exp` alone would overflow.
+def softmax(scores):
+    """Softmax over the keys, separately for each query.
+
+    Args:
+        scores: shape (n_k, n_q); entry [i, j] says how well key i matches query j. Any
+            finite floats: huge ones, and columns far away from each other, are allowed.
+
+    Returns:
+        Weights of shape (n_k, n_q). Column j is a distribution over the keys for query j:
+        its entries are at least 0 and sum to 1. `scores` itself is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# attend: 3 points
+# Collect the values: each query gets a mixture of them, in the proportions of its weights.
+def attend(V, weights):
+    """Weighted sum of the values, for every query.
+
+    Args:
+        V: shape (d_v, n_k), one value per column.
+        weights: shape (n_k, n_q). Column j is the distribution of query j over the keys, so
+            entry [i, j] says how much of value i goes into output j.
+
+    Returns:
+        Shape (d_v, n_q), one output per column. `V` and `weights` are left as they were.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# self_attention: 6 points
+# Put the five parts together: every token asks, every token answers.
+#
+# Call the functions that you wrote above: they are all it takes.
+def self_attention(X, W_q, W_k, W_v):
+    """Scaled dot-product self-attention of the tokens in X.
+
+    Args:
+        X: shape (d, n), one token per column.
+        W_q: shape (d_k, d), makes the queries.
+        W_k: shape (d_k, d), makes the keys.
+        W_v: shape (d_v, d), makes the values. d_v may differ from d_k.
+
+    Returns:
+        (output, weights): output has the shape (d_v, n), one column per token. weights has
+        the shape (n, n); its column j says how token j spreads its attention over all
+        tokens. No argument is changed.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# score_variance: 4 points
+# Measure what the scale is for: draw queries and keys, and look at how far the scores spread.
+#
+# With independent entries of mean 0 and variance 1, scores have the variance d_k. Divided by √d_k
+# they have variance 1, whatever the width. Believe it when your own draws say so.
+def score_variance(d_k, n_pairs, rng):
+    """Sample variance of scores, before and after the scale.
+
+    Args:
+        d_k: the width of queries and keys.
+        n_pairs: how many independent pairs of one query and one key to draw, at least 2. All
+            entries are independent draws from the standard normal distribution.
+        rng: a NumPy generator, such as `np.random.default_rng(0)`. All randomness comes from
+            it, so that a generator in the same state gives the same result again.
+
+    Returns:
+        (unscaled, scaled): the sample variance over the pairs of the inner product of query
+        and key, and of the inner product divided by the square root of d_k. Dividing by
+        n_pairs or by n_pairs - 1 in the variance is fine.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# softmax_jacobian: 3 points
+# How the weights of one query react to its scores, and why a saturated softmax cannot learn.
+#
+# Entry [i, j] is the derivative of weight i with respect to score j. Try it with weights close
+# to 0 and 1: hardly anything is left of it.
+def softmax_jacobian(p):
+    """Jacobian of softmax, written with its result: diag(p) - p pᵀ.
+
+    Args:
+        p: shape (n,), the weights that softmax gave: a distribution over n keys. These are
+            not the scores.
+
+    Returns:
+        Shape (n, n). Entry [i, j] is the derivative of weight i with respect to score j.
+        `p` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# Questions. The notebook shows them with their formulas set.
+
+# Three tokens go through `self_attention`: token 0 is "the", token 1 is "animal", token 2 is
+# "slept". The weights come back with `weights[1, 2] == 0.75`. What does that say?
+#
+# - `"river"`: Token 1 ("animal") spends 75% of its attention on token 2 ("slept").
+# - `"stone"`: Token 2 ("slept") spends 75% of its attention on token 1 ("animal").
+# - `"cloud"`: Tokens 1 and 2 attend to each other with 75%; it does not matter which of the two
+#   is asked.
+# - `"maple"`: 75% of the value of token 2 ("slept") flows into the output of token 1 ("animal").
+q_column_layout = None  # one of the options, in quotes
+
+# You drew queries and keys whose entries are independent and have variance 1, but by a slip
+# every entry has **mean 1** instead of mean 0. The width is d_k = 48. What is the variance of the
+# unscaled score q·k?
+q_variance_with_mean = None  # a number

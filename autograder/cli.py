@@ -1,0 +1,269 @@
+"""The command `autograder`: it parses, calls and prints. The work is done elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from autograder import __version__
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Self-checks and grading for attention courses (attention-autograder).",
+)
+
+CourseOption = Annotated[
+    Path | None,
+    typer.Option("--course", help="The course's folder; by default the nearest with solutions/."),
+]
+
+
+class CalledWrongly(Exception):
+    """One sentence for the user, ending with what to do next; exit status 2."""
+
+
+def main() -> None:
+    """Run the command. No traceback of ours reaches a user."""
+    try:
+        status = app(standalone_mode=False)  # the exit code of typer.Exit, which it catches
+    except typer.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        _fail("interrupted; run the same command again to go on", 130)
+    except Exception as error:
+        _fail(_sentence(error), 2)
+    sys.exit(status or 0)
+
+
+def _sentence(error: Exception) -> str:
+    """An error in one sentence. Ours carry theirs; click's is made of its parts."""
+    usage = getattr(error, "format_message", None)  # the parser's own exceptions
+    if usage is not None:
+        return f"{usage().rstrip('.')}; see autograder --help"
+    if isinstance(error, ModuleNotFoundError):
+        extra = "torch" if error.name == "torch" else "instructor"
+        return (
+            f"this needs the package {error.name}; install it with "
+            f"pip install 'attention-autograder[{extra}]'"
+        )
+    known = error.__class__.__module__.startswith("autograder")
+    return str(error) if known else f"{type(error).__name__}: {error}; please report this"
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    print(f"autograder: {message}", file=sys.stderr)
+    sys.exit(status)
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"attention-autograder {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    return None
+
+
+def _course(course: Path | None) -> Path:
+    from autograder.pack import find_course
+
+    return find_course(course)
+
+
+@app.command()
+def check(
+    file: Annotated[
+        Path | None, typer.Argument(help="A notebook, a module, or the assignment's folder.")
+    ] = None,
+    exercise: Annotated[
+        list[str] | None, typer.Option("--exercise", "-e", help="Check this exercise only.")
+    ] = None,
+) -> None:
+    """Check your solutions against the public cases; exit status 1 when one fails."""
+    from autograder.report.terminal import print_check
+    from autograder.selfcheck import KEY_FILE
+    from autograder.student import check_folder
+
+    target = file or Path.cwd()
+    if not target.exists():
+        raise CalledWrongly(f"there is no {target}; give a notebook, a module or a folder")
+    folder, chosen = (target, None) if target.is_dir() else (target.resolve().parent, target)
+    if not (folder / KEY_FILE).exists():
+        raise CalledWrongly(
+            f"no {KEY_FILE} in {folder.resolve()}; go to the folder of an assignment, or name it"
+        )
+    outcome = check_folder(folder.resolve(), exercise, chosen)
+    print_check(outcome)
+    raise typer.Exit(0 if outcome.passed else 1)
+
+
+@app.command()
+def build(
+    assignments: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say what is stale.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Write source/ and assignments/ from solutions/."""
+    from autograder.build import build as build_all
+    from autograder.build import stale
+
+    root = _course(course)
+    if check:
+        wrong = stale(root, assignments or ())
+        for path in wrong:
+            print(f"stale: {path.relative_to(root)}")
+        if wrong:
+            _fail(f"{len(wrong)} generated files are stale; run autograder build", 1)
+        print("All generated files are up to date.")
+        return
+    for path in build_all(root, assignments or ()):
+        print(f"wrote {path.relative_to(root)}" if path.exists() else f"removed {path}")
+
+
+@app.command()
+def validate(
+    assignments: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file too.")
+    ] = None,
+    seed: Annotated[str, typer.Option(help="The seed that cases are drawn from.")] = "validate",
+    course: CourseOption = None,
+) -> None:
+    """Measure the pack: are right variants accepted, wrong ones caught and named?"""
+    from autograder.pack import assignments_of
+    from autograder.report.terminal import print_validation
+    from autograder.validate import validate_pack, write_json
+
+    root = _course(course)
+    reports = [validate_pack(root, name, seed) for name in assignments or assignments_of(root)]
+    for report in reports:
+        print_validation(report)
+    if json_file is not None:
+        write_json(reports, json_file)
+    raise typer.Exit(0 if all(report.well for report in reports) else 1)
+
+
+@app.command()
+def grade(
+    assignment: Annotated[str, typer.Argument(help="The problem set, for instance ps1_….")],
+    submitted: Annotated[
+        Path | None,
+        typer.Option(help="Submissions: <student>/<assignment>/…; by default submitted/."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the result document to this file.")
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(help="Draw the cases of this seed again; by default a fresh one.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Submissions at a time; by default one a core.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.01, help="Seconds for one case of an exercise.")
+    ] = None,
+    memory: Annotated[
+        int | None, typer.Option(min=16, help="MiB that a submission may use.")
+    ] = None,
+    gradebook: Annotated[
+        str | None, typer.Option(help="nbgrader's database to write to, as a URL (sqlite:///…).")
+    ] = None,
+    feedback: Annotated[
+        Path | None, typer.Option(help="Write nbgrader's feedback pages to this folder.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume/--no-resume", help="Keep results of an interrupted run.")
+    ] = True,
+    allow_unsandboxed: Annotated[
+        bool,
+        typer.Option("--allow-unsandboxed", help="Grade on machines that cannot isolate code."),
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Grade a class. Exit status 1 only when something of ours went wrong, never a student."""
+    from autograder.run import Run
+
+    run = Run(
+        course=_course(course),
+        assignment=assignment,
+        submitted=submitted,
+        json_file=json_file,
+        seed=seed,
+        workers=workers,
+        timeout=timeout,
+        memory=memory,
+        gradebook=gradebook,
+        feedback=feedback,
+        resume=resume,
+        allow_unsandboxed=allow_unsandboxed,
+    )
+    raise typer.Exit(run.execute())
+
+
+@app.command("import")
+def import_(
+    kind: Annotated[str, typer.Argument(help="canvas, moodle or folders.")],
+    path: Annotated[Path, typer.Argument(help="The exported zip file, or a folder.")],
+    assignment: Annotated[str, typer.Argument(help="The problem set.")],
+    submitted: Annotated[
+        Path | None, typer.Option(help="Where to put them; by default the course's submitted/.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite files that are there already.")
+    ] = False,
+    course: CourseOption = None,
+) -> None:
+    """Copy submissions that an LMS exported into nbgrader's layout; says what was left out."""
+    from autograder.importing import import_submissions
+    from autograder.report.terminal import print_import
+
+    target = submitted or _course(course) / "submitted"
+    print_import(import_submissions(kind, path, assignment, target, replace=replace), target)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+) -> None:
+    """Try what a submission must not do; say what isolation this machine gives, and why."""
+    from autograder.doctor import examine, print_report, to_json
+
+    report = examine()
+    if as_json:
+        print(to_json(report))
+    else:
+        print_report(report)
+    raise typer.Exit(0 if report.level in ("strong", "strong+") else 1)
+
+
+@app.command()
+def demo(
+    assignment: Annotated[str, typer.Option(help="The problem set.")] = "ps1_numpy_attention",
+    folder: Annotated[
+        Path, typer.Option(help="Where the class is made; it is emptied first if it is a demo.")
+    ] = Path("demo"),
+    students: Annotated[int, typer.Option(min=1, max=5000)] = 30,
+    course: CourseOption = None,
+) -> None:
+    """Make a synthetic class from the pack's misconceptions, grade it, say where the pages are."""
+    from autograder.demo import run_demo
+
+    raise typer.Exit(run_demo(_course(course), assignment, folder, students))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""Before the first submission of a run: the observer, the gradebook, and a notebook for everybody.
+
+nbgrader passes over a student without a notebook, and fails on an assignment that its
+gradebook does not know, before any preprocessor is reached. Its hooks come too late as well,
+so Autograde.init_notebooks, the first thing that a run does, is wrapped.
+"""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbgrader.converters import Autograde, NbGraderException
+
+from autograder.nbgrader_plugin import NbgraderError
+from autograder.nbgrader_plugin.courses import has_solutions
+from autograder.nbgrader_plugin.nodes import dumps
+from autograder.pack import Pack, load_pack
+from autograder.quiz import Question, load_quiz
+from autograder.result import SubmissionResult
+from autograder.submission import MADE_BY_US, Chosen, Unreadable, choose
+
+OURS = "ObserveAndJudge"
+GIVEN = "autograder_results"  # attribute of a converter: student → result, graded elsewhere
+
+
+@dataclass
+class Run:
+    """One call of Autograde. `grade` observes, or looks up what was graded before."""
+
+    pack: Pack
+    questions: tuple[Question, ...]
+    release: dict[str, Any] = field(repr=False)
+    folder: Callable[[str], Path]
+    grade: Callable[[str, Path], SubmissionResult]
+    seed: str | None
+
+    @property
+    def name(self) -> str:
+        """The assignment, and the notebook that holds its exercises."""
+        return self.pack.name
+
+    def result(self, student: str) -> SubmissionResult:
+        """A student's result."""
+        return self.grade(student, self.folder(student))
+
+    def provenance(self, result: SubmissionResult) -> dict[str, Any]:
+        """What it takes to repeat a result; kept in the autograded notebook."""
+        found = {"file": result.file, "sha256": result.sha256, "isolation": result.isolation}
+        return found | ({"seed": self.seed} if self.seed is not None else {})
+
+    def chosen(self, folder: Path) -> tuple[Chosen | None, tuple[str, ...]]:
+        """The file of a folder that counts, and what its student should know about that."""
+        variables = [question.variable for question in self.questions]
+        try:
+            chosen = choose(folder, self.name, self.pack.exercises, variables)
+        except Unreadable as problem:
+            return None, (str(problem),)
+        return chosen, chosen.messages
+
+    def shown(self, student: str, path: Path) -> Any:
+        """The notebook that goes to autograded/: the student's own if it can be read."""
+        from autograder.nbgrader_plugin import cells, reading
+
+        release = self.release.get(path.stem)
+        if release is None:
+            raise NbgraderError(f"{path.name} is not a notebook of {self.name}")
+        if path.stem != self.name:
+            return cells.restored(reading.read_notebook(path), release, cells.written_in(None))
+        chosen, messages = self.chosen(path.parent)
+        if chosen is not None and not reading.made_by_us(path):
+            try:
+                book = reading.read_notebook(path)
+            except Unreadable:
+                pass
+            else:
+                return cells.restored(book, release, cells.written_in(chosen.submission))
+        book = cells.stand_in(release, chosen.submission if chosen else None, messages)
+        book.metadata.pop(MADE_BY_US)  # a student who gets it back may hand it in again
+        return book
+
+
+def patch_autograde() -> None:
+    """Have every Autograde that is configured with ObserveAndJudge prepared; others are not."""
+    theirs = Autograde.init_notebooks
+    if hasattr(theirs, "autograder_patch"):
+        return
+
+    @functools.wraps(theirs)
+    def init_notebooks(self: Any) -> None:
+        self.autograder_run = _prepared(self) if _uses_ours(self) else None
+        theirs(self)
+        given = getattr(self, GIVEN, None)
+        if given is not None:  # results of some students: the others are not touched
+            wanted = {os.path.normpath(self._format_source(_name(self), name)) for name in given}
+            self.assignments = {
+                folder: notebooks
+                for folder, notebooks in self.assignments.items()
+                if os.path.normpath(folder) in wanted
+            }
+
+    init_notebooks.autograder_patch = True  # type: ignore[attr-defined]
+    Autograde.init_notebooks = init_notebooks
+
+
+def _uses_ours(converter: Any) -> bool:
+    names = (item if isinstance(item, str) else getattr(item, "__name__", "")
+             for item in converter.autograde_preprocessors)  # fmt: skip
+    return any(name.rpartition(".")[2] == OURS for name in names)
+
+
+def _name(converter: Any) -> str:
+    return str(converter.coursedir.assignment_id)
+
+
+def _prepared(converter: Any) -> Run:
+    """A run that may begin; NbGraderException, which nbgrader's commands expect, if it may not."""
+    try:
+        return _prepare(converter)
+    except NbGraderException:
+        raise
+    except Exception as fault:
+        ours = type(fault).__module__.startswith("autograder")
+        sentence = str(fault) if ours else f"{type(fault).__name__}: {fault}"
+        sentence = sentence.replace(
+            "give --allow-unsandboxed",
+            "set c.ObserveAndJudge.allow_unsandboxed = True in nbgrader_config.py",
+        )
+        converter.log.error("%s", sentence)
+        raise NbGraderException(sentence) from fault
+
+
+def _prepare(converter: Any) -> Run:
+    from autograder.nbgrader_plugin import gradebooks
+    from autograder.nbgrader_plugin.grading import folder_of
+    from autograder.nbgrader_plugin.release import released
+
+    # nbgrader's own use of SQLAlchemy, three times for each new submission, and harmless
+    warnings.filterwarnings("ignore", "Object of type <Submitted.* not in session")
+    directory = converter.coursedir
+    course, name = Path(directory.root), _name(converter)
+    if not has_solutions(course, name):
+        raise NbgraderError(
+            f"there is no solutions/{name} in {course}, so attention-autograder cannot grade "
+            f"{name}; write it, or grade {name} with nbgrader's own preprocessors by taking "
+            "configure(c) out of nbgrader_config.py"
+        )
+    given: Mapping[str, SubmissionResult] | None = getattr(converter, GIVEN, None)
+    if given is None:
+        from autograder.nbgrader_plugin.grader import grader_for
+        from autograder.nbgrader_plugin.grading import ObserveAndJudge
+
+        grader = grader_for(course, name, ObserveAndJudge(parent=converter).settings)
+        pack, questions = grader.assignment.pack, grader.assignment.questions
+        grade, seed = grader.grade, grader.assignment.seed
+    else:
+        pack, seed = load_pack(course, name), None
+        questions = load_quiz(pack.folder)
+
+        def grade(student: str, folder: Path) -> SubmissionResult:
+            return given[student]
+
+    release = released(converter, pack)
+    gradebooks.back_up(directory.db_url, course)
+    gradebooks.register(converter, pack, release)
+    run = Run(
+        pack=pack,
+        questions=questions,
+        release=release,
+        folder=lambda student: folder_of(converter, student, name),
+        grade=grade,
+        seed=seed,
+    )
+    for folder in glob.glob(converter._format_source(name, directory.student_id)):
+        if os.path.isdir(folder):
+            _see_to_a_notebook(run, Path(folder), converter.log)
+            _pass_over_what_cannot_be_copied(folder, directory)
+    return run
+
+
+def _see_to_a_notebook(run: Run, folder: Path, log: Any) -> None:
+    """Write the notebook that nbgrader needs where there is none, or only our last one."""
+    from autograder.nbgrader_plugin import cells, reading
+
+    path = folder / f"{run.name}.ipynb"
+    if os.path.lexists(path) and not reading.made_by_us(path):
+        return
+    chosen, messages = run.chosen(folder)
+    book = cells.stand_in(run.release[run.name], chosen.submission if chosen else None, messages)
+    text = dumps(book)
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        fresh.write_text(text, "utf-8")
+        os.replace(fresh, path)
+    except OSError as fault:
+        log.error("%s could not be written (%s): this student is passed over", path, fault)
+
+
+def _pass_over_what_cannot_be_copied(folder: str, directory: Any) -> None:
+    """nbgrader copies every other file too, and fails a student for a dangling link or a pipe."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            copied = os.path.isfile(path) and os.access(path, os.R_OK)
+            if not copied and glob.escape(name) not in directory.ignore:
+                directory.ignore = [*directory.ignore, glob.escape(name)]

@@ -1,0 +1,220 @@
+"""One run of `autograder grade`: open the sandbox, grade, journal, write what was asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder import __version__
+from autograder.grading import (
+    DEFAULT_LIMITS,
+    Assignment,
+    document,
+    find_submissions,
+    grade_class,
+)
+from autograder.journal import Journal
+from autograder.observe.session import Limits, Session
+from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
+
+if TYPE_CHECKING:
+    from autograder.observe.pool import ZygotePool
+
+STRONG = ("strong", "strong+")
+
+
+class CannotGrade(Exception):
+    """The run cannot start; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run was asked to do; None where the default is meant."""
+
+    course: Path
+    assignment: str
+    submitted: Path | None = None
+    json_file: Path | None = None
+    seed: str | None = None
+    workers: int | None = None
+    timeout: float | None = None
+    memory: int | None = None
+    gradebook: str | None = None
+    feedback: Path | None = None
+    resume: bool = True
+    allow_unsandboxed: bool = False
+    quiet: bool = False
+
+    def execute(self) -> int:
+        """Grade and print; the exit status: 1 when an outcome is our fault, else 0."""
+        from autograder.report.terminal import print_class, print_misconceptions, sentences_of
+
+        finished = self.grade()
+        if not self.quiet:
+            print_class(finished.submissions)
+            drawn = Assignment.draw(self.course, self.assignment, finished.seed)
+            print_misconceptions(finished.submissions, sentences_of(drawn.specs))
+            for result in finished.submissions:
+                for message in result.messages:
+                    print(f"{result.student}: {message}")
+            print(f"Isolation: {finished.isolation}. Seed: {finished.seed}.")
+        ours = [r.student for r in finished.submissions if r.outcome == "infrastructure"]
+        if ours:
+            print(
+                f"autograder: {len(ours)} submissions could not be graded through a fault of "
+                f"ours ({', '.join(ours[:5])}); run the same command again",
+                file=sys.stderr,
+            )
+        return 1 if ours else 0
+
+    def grade(self) -> ResultDocument:
+        """Grade the class and write the document, the gradebook and the feedback."""
+        submissions = self._submissions()
+        self._refuse_unwritable()
+        journal = Journal.beside(self.json_file, self.course, self.assignment)
+        seed = self.seed
+        if self.resume and seed is None:
+            seed = journal.seed()
+        assignment = Assignment.draw(self.course, self.assignment, seed)
+        done = journal.open(assignment, submissions, resume=self.resume)
+        results = dict(done)
+        todo = {name: folder for name, folder in submissions.items() if name not in done}
+        with (
+            self._observer(assignment) as (open_session, isolation),
+            journal,
+            _progress(len(submissions), len(done), quiet=self.quiet) as advance,
+        ):
+            for result in grade_class(assignment, todo, open_session, isolation, self._workers()):
+                journal.add(result)
+                results[result.student] = result
+                advance(result)
+        finished = document(assignment, list(results.values()), isolation, __version__)
+        if self.json_file is not None:
+            _write_whole(self.json_file, encode(finished))
+        self._write_gradebook(finished)
+        return finished
+
+    def _submissions(self) -> Mapping[str, Path]:
+        folder = self.submitted or self.course / "submitted"
+        if not folder.is_dir():
+            raise CannotGrade(f"there is no folder {folder}; name it with --submitted")
+        found = find_submissions(folder, self.assignment)
+        if not found:
+            raise CannotGrade(
+                f"no submissions to {self.assignment} in {folder}: they are expected at "
+                f"<student>/{self.assignment}/{self.assignment}.ipynb or .py"
+            )
+        return found
+
+    def _refuse_unwritable(self) -> None:
+        """Better before the class is graded than after."""
+        if self.json_file is not None and not self.json_file.resolve().parent.is_dir():
+            raise CannotGrade(
+                f"there is no folder {self.json_file.resolve().parent}; make it first"
+            )
+
+    def _workers(self) -> int:
+        return self.workers or os.cpu_count() or 1
+
+    def _limits(self) -> Limits:
+        limits = DEFAULT_LIMITS
+        if self.timeout is not None:
+            limits = replace(limits, wall=self.timeout)
+        if self.memory is not None:
+            limits = replace(limits, memory=self.memory)
+        return limits
+
+    @contextmanager
+    def _observer(
+        self, assignment: Assignment
+    ) -> Iterator[tuple[Callable[[], Session], Isolation]]:
+        with observer(
+            assignment, self.course, self._limits(), self._workers(), self.allow_unsandboxed
+        ) as found:
+            yield found
+
+    def _write_gradebook(self, finished: ResultDocument) -> None:
+        if self.gradebook is None and self.feedback is None:
+            return
+        from autograder import nbgrader_plugin
+
+        submitted = (self.submitted or self.course / "submitted").resolve()
+        nbgrader_plugin.record(
+            self.course, self.assignment, finished.submissions, self.gradebook, submitted
+        )
+        if self.feedback is not None:
+            nbgrader_plugin.write_feedback(
+                self.course, self.assignment, self.feedback, self.gradebook
+            )
+
+
+@contextmanager
+def observer(
+    assignment: Assignment, course: Path, limits: Limits, workers: int, allow_unsandboxed: bool
+) -> Iterator[tuple[Callable[[], Session], Isolation]]:
+    """How sessions are opened on this machine, and how strong their walls are.
+
+    Raises CannotGrade below "strong", unless `allow_unsandboxed`.
+    """
+    if sys.platform == "linux":
+        with _pool(assignment, course, workers) as pool:
+            level: Isolation = pool.isolation  # type: ignore[assignment]
+            if level not in STRONG and not allow_unsandboxed:
+                reasons = "; ".join(f"{name}: {why}" for name, why in pool.missing.items())
+                raise CannotGrade(
+                    f"this machine isolates submissions only to the level {level!r} ({reasons}); "
+                    "grade on Linux with Landlock and seccomp, or trust the code and give "
+                    "--allow-unsandboxed"
+                )
+            yield (lambda: pool.session(limits)), level
+        return
+    if not allow_unsandboxed:
+        raise CannotGrade(
+            f"submissions cannot be isolated on {sys.platform}; grade on Linux, or trust the "
+            "code and give --allow-unsandboxed"
+        )
+    from autograder.observe.spawned import SpawnedSession
+
+    yield (lambda: SpawnedSession(limits, assignment.framework)), "none"
+
+
+def _pool(assignment: Assignment, course: Path, workers: int) -> ZygotePool:
+    from autograder.observe.pool import ZygotePool
+    from autograder.observe.supervisor import ZygoteDied
+
+    secret = [path for path in (course / "solutions", course / "source") if path.exists()]
+    try:
+        return ZygotePool(
+            assignment.framework, size=workers, packages=assignment.pack.packages, secret=secret
+        )
+    except (ZygoteDied, ValueError) as problem:
+        raise CannotGrade(f"the sandbox could not be started: {problem}") from problem
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_bytes(data)
+    os.replace(fresh, path)
+
+
+@contextmanager
+def _progress(
+    total: int, done: int, *, quiet: bool
+) -> Iterator[Callable[[SubmissionResult], None]]:
+    """A bar in a terminal; nothing elsewhere, where the table at the end says it all."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda result: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("grading", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("grading", total=total, completed=done)
+        yield lambda result: bar.advance(task)

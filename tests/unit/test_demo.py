@@ -1,0 +1,105 @@
+"""The synthetic class: the same every time, every kind in it, and honest files."""
+
+import ast
+from collections import Counter
+
+import pytest
+
+from autograder import build
+from autograder.demo import (
+    MARKER,
+    DemoFolderTaken,
+    hand_in,
+    make_class,
+    make_course,
+)
+from autograder.pack import CourseNotFound, load_pack
+from autograder.quiz import load_quiz
+from autograder.submission import choose, read
+from tests.unit import courses
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    made = courses.make_course(tmp_path_factory.mktemp("course"))
+    build.build(made)
+    (made / "nbgrader_config.py").write_text("", "utf-8")
+    return made
+
+
+@pytest.fixture(scope="module")
+def pack(course):
+    return load_pack(course, courses.NAME)
+
+
+@pytest.fixture(scope="module")
+def students(pack):
+    double = {"double": pack.exercises["double"]}
+    pack.exercises = double
+    return make_class_with_one_exercise(pack)
+
+
+def make_class_with_one_exercise(pack):
+    """Two misconceptions need two exercises; here everybody has one."""
+    import autograder.demo as demo
+
+    kinds = tuple(kind for kind in demo.KINDS if kind != "two")
+    before, demo.KINDS = demo.KINDS, kinds
+    try:
+        return make_class(pack, load_quiz(pack.folder), 30)
+    finally:
+        demo.KINDS = before
+
+
+def test_the_same_class_every_time(pack, students):
+    assert make_class_with_one_exercise(pack) == students
+
+
+def test_every_kind_is_there(students):
+    kinds = Counter(student.kind for student in students)
+    assert set(kinds) == {"right", "one", "missing", "looping", "raising"}
+    assert {student.hands_in for student in students} == {"notebook", "module"}
+
+
+def test_code_parses(students):
+    for student in students:
+        for code in student.code.values():
+            ast.parse(code)
+
+
+@pytest.mark.parametrize("form", ["notebook", "module"])
+def test_what_is_handed_in_is_read_back(course, pack, students, tmp_path, form):
+    student = next(s for s in students if s.hands_in == form and s.kind == "one")
+    folder = tmp_path / student.name
+    hand_in(student, pack, course / "assignments" / courses.NAME, folder)
+    chosen = choose(folder, courses.NAME, ["double"], ["q_twice"])
+    node = chosen.submission.definition("double")
+    assert ast.unparse(node) == ast.unparse(ast.parse(student.code["double"]).body[0])
+    answer = read(chosen.submission.path).answer("q_twice")
+    assert ast.literal_eval(answer) == student.answers["twice"]
+
+
+class TestFolder:
+    def test_a_course_of_its_own(self, course, tmp_path):
+        make_course(course, courses.NAME, tmp_path / "demo")
+        assert (tmp_path / "demo" / MARKER).exists()
+        assert (tmp_path / "demo" / "solutions" / courses.NAME / "double.py").exists()
+
+    def test_made_again_it_is_emptied(self, course, tmp_path):
+        make_course(course, courses.NAME, tmp_path / "demo")
+        old = tmp_path / "demo" / "submitted" / "old"
+        old.mkdir(parents=True)
+        make_course(course, courses.NAME, tmp_path / "demo")
+        assert not old.exists()
+
+    def test_somebody_s_folder_is_left_alone(self, course, tmp_path):
+        mine = tmp_path / "demo" / "thesis.txt"
+        mine.parent.mkdir()
+        mine.write_text("mine", "utf-8")
+        with pytest.raises(DemoFolderTaken, match="was not made by this command"):
+            make_course(course, courses.NAME, mine.parent)
+        assert mine.read_text("utf-8") == "mine"
+
+    def test_an_assignment_that_is_not_built(self, course, tmp_path):
+        with pytest.raises(CourseNotFound, match="run autograder build first"):
+            make_course(course, "ps9", tmp_path / "demo")

@@ -1,0 +1,152 @@
+"""Who may import whom: modules know those above them in this list and nothing below."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "autograder"
+
+ORDER = [
+    "result",
+    "observe.protocol",
+    "observe.session",
+    "observe.values",
+    "observe.watching",
+    "observe.drawing",
+    "observe.modules",
+    "observe.stand_ins",
+    "observe.worker",
+    "numerics",
+    "program",
+    "wire",
+    "observe.inprocess",
+    "specification",
+    "signature",
+    "exercise",
+    "checks",
+    "results_view",
+    "wording",
+    "form",
+    "comparison",
+    "diagnose",
+    "judge",
+    "parsing",
+    "submission",
+    "pack",
+    "quiz",
+    "stubs",
+    "evaluation",
+    "grading",
+    "journal",
+    "selfcheck",
+    "student",
+    "validate",
+    "importing",
+    "build",
+    "report",
+    "run",
+    "demo",
+    "nbgrader_plugin",
+    "pytest_plugin",
+    "notebook",
+    "cli",
+]
+# Observers other than the worker: they know the language, and nothing of what is asked.
+OBSERVERS = {"observe.protocol", "observe.session", "observe.worker"}
+FACES = {"cli", "pytest_plugin", "nbgrader_plugin", "notebook"}
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        if name:
+            yield name, path
+
+
+def imports(path):
+    """Names of our modules that a file imports, with whether it does so at its top."""
+    tree = ast.parse(path.read_text("utf-8"))
+    top = set(tree.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("autograder"):
+            base = node.module.removeprefix("autograder").lstrip(".")
+            for alias in node.names:
+                inner = f"{base}.{alias.name}".lstrip(".")
+                is_module = (PACKAGE / inner.replace(".", "/")).with_suffix(".py").exists()
+                name = inner if is_module or not base else base
+                if (PACKAGE / name.replace(".", "/")).is_dir() or is_module or base:
+                    yield name, node in top
+
+
+def rank(name):
+    while name and name not in ORDER:
+        name = name.rpartition(".")[0]
+    return ORDER.index(name) if name else None
+
+
+def test_imports_go_one_way():
+    wrong = []
+    for name, path in modules():
+        if name.startswith("observe") and name not in ORDER:
+            continue
+        for other, at_top in imports(path):
+            # faces may be called late, by what they are a face of
+            if not at_top and other.split(".")[0] in FACES:
+                continue
+            if rank(other) is not None and rank(other) > rank(name):
+                wrong.append(f"{name} imports {other}")
+    assert wrong == []
+
+
+def test_observers_know_only_the_language():
+    wrong = []
+    for name, path in modules():
+        if name.startswith("observe.") and name not in ("observe.inprocess",):
+            for other, _ in imports(path):
+                if not other.startswith("observe"):
+                    wrong.append(f"{name} imports {other}")
+    assert wrong == []
+
+
+def test_the_worker_imports_little():
+    """What stands beside student code: the standard library, NumPy and four of ours."""
+    code = (
+        "import sys; import numpy; before = set(sys.modules); "
+        "import autograder.observe.worker; "
+        "print(*sorted(n for n in set(sys.modules) - before if n.split('.')[0] not in "
+        "sys.stdlib_module_names and not n.startswith('numpy')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"import types, sys; p = types.ModuleType('autograder'); "
+         f"p.__path__ = [{str(PACKAGE)!r}]; sys.modules['autograder'] = p; {code}"],
+        capture_output=True, text=True, check=True, encoding="utf-8",
+    )  # fmt: skip
+    assert set(done.stdout.split()) <= {
+        "autograder.observe",
+        "autograder.observe.protocol",
+        "autograder.observe.values",
+        "autograder.observe.watching",
+        "autograder.observe.drawing",
+        "autograder.observe.modules",
+        "autograder.observe.stand_ins",
+        "autograder.observe.worker",
+    }
+
+
+def test_importing_the_package_is_light():
+    """Neither torch nor nbgrader, nor anything else that takes long to import."""
+    heavy = ["torch", "nbgrader", "matplotlib", "nbformat", "rich", "typer", "pytest", "IPython"]
+    code = f"import autograder, sys; print([n for n in {heavy} if n in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_module_stands_in_the_order():
+    unknown = [
+        name for name, _ in modules() if not name.startswith("observe") and rank(name) is None
+    ]
+    assert unknown == []

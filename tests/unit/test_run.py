@@ -1,0 +1,225 @@
+"""A class through `Run`: every outcome by its name, nobody harmed, nothing lost."""
+
+import json
+import re
+
+import pytest
+
+from autograder import run as run_module
+from autograder.result import decode, encode
+from autograder.run import CannotGrade, Run
+from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
+
+pytestmark = pytest.mark.needs_debian("libseccomp2", library="seccomp")
+
+STUB = "def double(x):\n    raise NotImplementedError()\n"
+BAD = {
+    "loops": ("def double(x):\n    while True: pass\n", "timed_out"),
+    "eats": ("def double(x):\n    return [bytearray(1 << 26) for _ in range(10**6)]\n", None),
+    "exits": ("import os\ndef double(x):\n    os._exit(0)\n", "crashed"),
+    "segfaults": ("import ctypes\ndef double(x):\n    ctypes.string_at(0)\n", "crashed"),
+    "raises": ("def double(x):\n    return x.nothing\n", "error"),
+    "floods": ("def double(x):\n    while True: print('x' * 10**6)\n", None),
+    "forks": ("import os\ndef double(x):\n    os.fork()\n    return x + x\n", "error"),
+    "missing": (STUB, "missing"),
+    "broken": ("def double(x:\n", "error"),
+}
+
+
+@pytest.fixture
+def course(tmp_path):
+    return make_course(tmp_path)
+
+
+def grade(course, **options):
+    options = {"workers": 2, "timeout": 1.0, "quiet": True, **options}
+    return Run(course=course, assignment=NAME, **options).grade()
+
+
+def by_student(document):
+    return {result.student: result for result in document.submissions}
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """One class with every kind of trouble, among right ones."""
+    course = make_course(tmp_path_factory.mktemp("course"))
+    for name, (code, _) in BAD.items():
+        submit(course, name, code)
+    for number in range(6):
+        submit(course, f"right{number}", RIGHT)
+    submit(course, "wrong", SQUARED)
+    submit(course, "学生 mit Leerzeichen", RIGHT)
+    submit(course, "notebook", "{broken", ".ipynb")
+    (course / "submitted" / "nothing" / NAME).mkdir(parents=True)
+    document = grade(course, memory=256)
+    return by_student(document), document
+
+
+class TestAClass:
+    @pytest.mark.parametrize("name", [name for name, (_, outcome) in BAD.items() if outcome])
+    def test_named_outcomes(self, graded, name):
+        result = graded[0][name].exercise("double")
+        assert result.outcome == BAD[name][1]
+        assert result.score == 0.0
+
+    @pytest.mark.parametrize("name", ["eats", "floods"])
+    def test_limits_have_a_name_too(self, graded, name):
+        assert graded[0][name].exercise("double").outcome in (
+            "out_of_memory",
+            "crashed",
+            "timed_out",
+        )
+
+    def test_eating_memory_is_called_that(self, graded):
+        assert graded[0]["eats"].exercise("double").outcome == "out_of_memory"
+
+    def test_right_ones_have_full_marks(self, graded):
+        right = [r for name, r in graded[0].items() if name.startswith(("right", "学生"))]
+        assert len(right) == 7
+        assert {result.score for result in right} == {4.0}
+
+    def test_a_misconception_gives_its_credit(self, graded):
+        result = graded[0]["wrong"]
+        assert result.exercise("double").misconceptions == ("squared",)
+        assert result.score == 1.0
+        assert "That is the square. Add it to itself." in result.questions[0].message
+
+    @pytest.mark.parametrize("name", ["notebook", "nothing"])
+    def test_unreadable_is_zero_with_a_sentence(self, graded, name):
+        result = graded[0][name]
+        assert (result.outcome, result.score, result.file) == ("unreadable", 0.0, None)
+        assert "hand it in" in result.messages[0] or "was handed in" in result.messages[0]
+
+    def test_everybody_is_there_once_in_order(self, graded):
+        students = [result.student for result in graded[1].submissions]
+        assert students == sorted(set(students))
+        assert len(students) == 19
+
+    def test_isolation_is_recorded(self, graded):
+        assert graded[1].isolation in ("strong", "strong+")
+        assert {r.isolation for r in graded[1].submissions} == {graded[1].isolation}
+
+    def test_the_document_reads_back(self, graded):
+        assert decode(encode(graded[1])) == graded[1]
+        assert not re.search(rb"\bNaN\b|\bInfinity\b", encode(graded[1]))
+
+    def test_no_message_has_a_traceback_of_ours(self, graded):
+        assert b"Traceback" not in encode(graded[1])
+
+
+class TestSeed:
+    def test_a_seed_can_be_repeated(self, course):
+        submit(course, "s", "def double(x):\n    return x * 1.5\n")
+        one, two = grade(course, seed="5", resume=False), grade(course, seed="5", resume=False)
+        assert one.submissions[0].exercises == two.submissions[0].exercises
+        assert one.seed == "5"
+
+    def test_a_fresh_run_draws_a_fresh_seed(self, course):
+        submit(course, "s", RIGHT)
+        assert grade(course, resume=False).seed != grade(course, resume=False).seed
+
+
+class TestResume:
+    def test_only_what_is_new_is_graded(self, course, monkeypatch):
+        submit(course, "one", RIGHT)
+        first = grade(course)
+        submit(course, "two", SQUARED)
+        seen = []
+        original = run_module.grade_class
+
+        def spy(assignment, todo, *rest):
+            seen.extend(todo)
+            return original(assignment, todo, *rest)
+
+        monkeypatch.setattr(run_module, "grade_class", spy)
+        second = grade(course)
+        assert seen == ["two"]
+        assert second.seed == first.seed
+        assert [r.score for r in second.submissions] == [4.0, 1.0]
+
+    def test_a_changed_submission_is_graded_again(self, course):
+        submit(course, "one", SQUARED)
+        grade(course)
+        submit(course, "one", RIGHT)
+        assert grade(course).submissions[0].score == 4.0
+
+    def test_a_changed_exercise_is_graded_again(self, course):
+        submit(course, "one", RIGHT)
+        grade(course)
+        path = course / "solutions" / NAME / "double.py"
+        path.write_text(path.read_text("utf-8").replace("points=2", "points=5"), "utf-8")
+        assert grade(course).submissions[0].score == 7.0
+
+    def test_a_cut_line_is_graded_again(self, course):
+        submit(course, "one", RIGHT)
+        submit(course, "two", RIGHT)
+        first = grade(course)
+        journal = course / ".autograder" / f"{NAME}.journal"
+        data = journal.read_bytes()
+        journal.write_bytes(data[: len(data) - 40])  # as a kill leaves it
+        second = grade(course)
+        assert [r.score for r in second.submissions] == [4.0, 4.0]
+        assert second.seed == first.seed
+
+    @pytest.mark.parametrize("content", [b"", b"\0\0\0", b"{}\n", b'{"assignment": 3}\n'])
+    def test_a_journal_that_is_none_is_replaced(self, course, content):
+        submit(course, "one", RIGHT)
+        path = course / ".autograder" / f"{NAME}.journal"
+        path.parent.mkdir()
+        path.write_bytes(content)
+        assert grade(course).submissions[0].score == 4.0
+
+    def test_results_that_were_our_fault_are_not_kept(self, course, monkeypatch):
+        submit(course, "one", RIGHT)
+        with monkeypatch.context() as patch:
+            patch.setattr("autograder.grading.evaluate", lambda *a: 1 / 0)
+            broken = grade(course)
+        assert broken.submissions[0].outcome == "infrastructure"
+        assert broken.submissions[0].score is None
+        assert grade(course).submissions[0].score == 4.0
+
+
+class TestInfrastructure:
+    def test_our_fault_costs_nothing_and_shows_in_the_status(self, course, monkeypatch, capsys):
+        submit(course, "one", RIGHT)
+        monkeypatch.setattr("autograder.grading.evaluate", lambda *a: 1 / 0)
+        status = Run(course, NAME, workers=1, quiet=True, json_file=course / "out.json").execute()
+        assert status == 1
+        assert "a fault of ours (one); run the same command again" in capsys.readouterr().err
+        result = json.loads((course / "out.json").read_text("utf-8"))["submissions"][0]
+        assert result["score"] is None
+        assert result["exercises"][0]["score"] is None
+
+    def test_a_check_that_raises_is_our_fault(self, course):
+        path = course / "solutions" / NAME / "double.py"
+        path.write_text(
+            path.read_text("utf-8")
+            + "\n@double.check('is fine')\ndef fine(call):\n    return 1 / 0\n",
+            "utf-8",
+        )
+        submit(course, "one", RIGHT)
+        result = grade(course).submissions[0]
+        assert result.outcome == "infrastructure"
+        assert "ZeroDivisionError" in result.exercises[0].feedback
+
+
+class TestRefusals:
+    def test_a_folder_for_the_document_that_is_not_there(self, course):
+        submit(course, "one", RIGHT)
+        with pytest.raises(CannotGrade, match=r"there is no folder .*; make it first"):
+            grade(course, json_file=course / "nowhere" / "out.json")
+
+    def test_weak_isolation(self, course, monkeypatch):
+        submit(course, "one", RIGHT)
+        monkeypatch.setattr("autograder.observe.sandbox.LAYERS", ("rlimits",))
+        monkeypatch.setattr(run_module.sys, "platform", "darwin")
+        with pytest.raises(CannotGrade, match="give --allow-unsandboxed"):
+            grade(course)
+
+    def test_allowed_all_the_same(self, course, monkeypatch):
+        submit(course, "one", RIGHT)
+        monkeypatch.setattr(run_module.sys, "platform", "darwin")
+        document = grade(course, allow_unsandboxed=True)
+        assert document.isolation == "none"
+        assert document.submissions[0].score == 4.0
