@@ -8,7 +8,6 @@ and then put in place whole.
 
 from __future__ import annotations
 
-import inspect
 import os
 import shutil
 import tempfile
@@ -22,7 +21,7 @@ from autograder import stubs
 from autograder.judge import check_names
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.quiz import Question, load_quiz
-from autograder.selfcheck import KEY_FILE, MAX_BYTES, SEED, make_key
+from autograder.selfcheck import KEY_FILE, MAX_BYTES, SEED, make_key, source_of
 from autograder.specification import CustomCheck, ExerciseSpec
 
 COMMAND = "autograder build"
@@ -349,13 +348,13 @@ def test_file(pack: Pack) -> str:
         "",
     ]
     if custom:
-        lines += [_imports_of(check) for check in custom[:1]]
+        lines.append("import numpy as np")
     lines += ["import pytest", ""]
     if custom:
         lines += ["from autograder import Interval, Verdict"]
     lines += ["from autograder.pytest_plugin import assert_check", ""]
     for check in custom:
-        lines += ["", _source_of(check), ""]
+        lines += ["", source_of(check), ""]
     names = ", ".join(f'"{check.name}": {check.name}' for check in custom)
     lines += [f"CHECKS = {{{names}}}"]
     for spec in specs:
@@ -364,16 +363,6 @@ def test_file(pack: Pack) -> str:
 
 
 test_file.__test__ = False  # type: ignore[attr-defined]  # pytest: this is no test
-
-
-def _imports_of(check: CustomCheck) -> str:
-    return "import numpy as np\n"
-
-
-def _source_of(check: CustomCheck) -> str:
-    """A custom check's own source, without its decorator."""
-    source = inspect.getsource(check.function)
-    return source[source.index("def ") :].rstrip()
 
 
 def _test_function(spec: ExerciseSpec) -> str:

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.judge import judge, missing
+from autograder.checks import PackFault
+from autograder.judge import infrastructure, judge, missing
 from autograder.observe.inprocess import observe
 from autograder.result import ExerciseResult
 from autograder.selfcheck import KEY_FILE, Key, KeyUnusable, load_key
@@ -102,7 +103,10 @@ def check_live(spec: ExerciseSpec, namespace: dict[str, Any]) -> ExerciseResult:
         return missing(spec)
     with _silence():
         observations = {case.name: observe(namespace, case.program) for case in spec.cases}
-        return judge(spec, observations)
+        try:
+            return judge(spec, observations)
+        except (PackFault, KeyUnusable) as fault:
+            return infrastructure(spec, str(fault))
 
 
 def card_for(result: ExerciseResult) -> Card:

@@ -1,14 +1,15 @@
 """The self-check key: public cases with their outputs, as data, in one safetensors file.
 
-The key is no secret. It holds public inputs, expected outputs, and for each public
-misconception its outputs, sentence and hint; never a hidden case, a credit or an answer
-of the quiz. Arrays are tensors named by what they are; the rest is one JSON text in the
-file's metadata.
+The key is no secret. It holds public inputs, expected outputs, for each public
+misconception its outputs, sentence and hint, and the source of public checks; never a
+hidden case, a credit or an answer of the quiz. Arrays are tensors named by what they are;
+the rest is one JSON text in the file's metadata.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +26,10 @@ from autograder.specification import (
     Case,
     CustomCheck,
     ExerciseSpec,
+    Interval,
     KnownMistake,
     ValueSpec,
+    Verdict,
 )
 from autograder.wire import (
     observed_from_wire,
@@ -155,8 +158,14 @@ def _value_spec(value: ValueSpec) -> dict[str, Any]:
 
 def _check_to_plain(check: BuiltinCheck | CustomCheck) -> dict[str, Any]:
     if isinstance(check, CustomCheck):
-        return {"custom": check.name, "line": check.line}
+        return {"custom": check.name, "line": check.line, "source": source_of(check)}
     return {"builtin": check.name, "line": check.line, "parameters": dict(check.parameters)}
+
+
+def source_of(check: CustomCheck) -> str:
+    """A custom check's own source, without its decorator."""
+    source = inspect.getsource(check.function)
+    return source[source.index("def ") :].rstrip()
 
 
 def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str, Any]:
@@ -290,24 +299,38 @@ def _check_from_plain(
 ) -> BuiltinCheck | CustomCheck:
     if "custom" in plain:
         name = plain["custom"]
-        return CustomCheck(name, plain["line"], functions.function(name), public=True)
+        function = functions.function(name, plain["source"])
+        return CustomCheck(name, plain["line"], function, public=True)
     return BuiltinCheck(plain["builtin"], plain["line"], plain["parameters"])
 
 
 class _LazyChecks:
-    """Authors' public checks, which travel as source in the folder's test file."""
+    """Authors' public checks, which travel as source.
+
+    They stand in the folder's test file, where a student can read them. Where nbgrader runs
+    a notebook that came without its companions, the copy in the key serves.
+    """
 
     def __init__(self, folder: Path, assignment: str) -> None:
         self.path = folder / f"test_{assignment}.py"
-        self._functions: dict[str, Callable[[Any], Any]] | None = None
+        self._functions: dict[str, Callable[[Any], Any]] = {}
 
-    def function(self, name: str) -> Callable[[Any], Any]:
+    def function(self, name: str, source: str) -> Callable[[Any], Any]:
         def check(view: Any) -> Any:
-            if self._functions is None:
-                self._functions = dict(vars(load_module(self.path))["CHECKS"])
+            if name not in self._functions:
+                self._functions[name] = self._load(name, source)
             return self._functions[name](view)
 
         return check
+
+    def _load(self, name: str, source: str) -> Callable[[Any], Any]:
+        if self.path.is_file():
+            namespace = vars(load_module(self.path))["CHECKS"]
+        else:
+            namespace = {"np": np, "Interval": Interval, "Verdict": Verdict}
+            exec(compile(source, "<check in the key>", "exec"), namespace)
+        found: Callable[[Any], Any] = namespace[name]
+        return found
 
 
 def load_module(path: Path) -> Any:

@@ -12,10 +12,7 @@ NOT_OURS = (
     "This cell is not graded by attention-autograder, which runs no test cells: its score is "
     "left open for you to give."
 )
-LEFT_OPEN = (
-    "This is no fault of the student's: the score is left open. Autograde again, or give it by "
-    "hand."
-)
+LEFT_OPEN = "The score is left open: autograde again, or give it by hand."
 
 
 def of_exercise(result: SubmissionResult, name: str) -> str:

@@ -1,0 +1,12 @@
+"""Fixtures that take seconds, made once for all tests that look at them."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def nbgrader_class(tmp_path_factory):
+    """A course with the seven submissions and all traps, autograded once."""
+    from tests.e2e.nbgrader_course import make_course
+    from tests.e2e.nbgrader_students import grade_a_class
+
+    return grade_a_class(make_course(tmp_path_factory.mktemp("nbgrader") / "a course"))
