@@ -2,23 +2,26 @@
 
 Every exercise is observed in a session; the sessions differ (a sandboxed child, a spawned
 process), the rest does not. When a session ends in the middle, its exercise gets that
-outcome and the remaining ones go on in a fresh session.
+outcome and the remaining ones go on in a fresh session. Nothing that a submission or a
+session does makes `evaluate` raise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from autograder import wording
-from autograder.checks import PackFault
 from autograder.judge import CaseOutcome, infrastructure, judge, missing
 from autograder.observe.protocol import ProtocolError
 from autograder.observe.session import Session, Stopped
 from autograder.program import Observed, Raised
-from autograder.result import CheckResult, ExerciseResult
+from autograder.result import CheckResult, ExerciseOutcome, ExerciseResult
 from autograder.specification import ExerciseSpec
 from autograder.submission import Submission
 from autograder.wire import observed_from_wire, program_to_wire, raised_from_wire
@@ -27,6 +30,11 @@ OpenSession = Callable[[], Session]
 
 STAND_INS = ("autograder", "IPython")
 DRAWING = ("matplotlib",)
+
+# Of one request: the protocol bounds the parts of a message, and a failure has up to 25.
+MAX_STATEMENTS = 1500
+# Of one statement, in UTF-8: a longer text would be cut on its way.
+MAX_TEXT = 60_000
 
 
 @dataclass(frozen=True)
@@ -51,45 +59,73 @@ def evaluate(
             results[spec.name] = early
     sliced = _Run(submission, open_session, whole=False)
     results.update(sliced.run(observable))
-    unresolved = [spec for spec in observable if spec.name in sliced.name_errors]
-    if unresolved:
+    raised = dict(sliced.raised)
+    again = [spec for spec in observable if sliced.may_lack_something(spec)]
+    if again:
         # something outside the slice was needed: run the cells in order, as a kernel would
-        whole = _Run(submission, open_session, whole=True).run(unresolved)
-        results.update({name: result for name, result in whole.items() if _is_better(result)})
-    return [_with_needs(spec, results) for spec in specs]
+        whole = _Run(submission, open_session, whole=True)
+        for name, result in whole.run(again).items():
+            if _tells_more(result, results[name]):
+                results[name] = result
+                raised[name] = whole.raised.get(name)
+    return [_with_hints(submission, spec, results, raised.get(spec.name)) for spec in specs]
 
 
-def _is_better(result: ExerciseResult) -> bool:
-    """Whether running all cells told more than the NameError of the slice."""
-    return result.outcome not in ("timed_out", "out_of_memory", "crashed", "infrastructure")
+def _tells_more(whole: ExerciseResult, sliced: ExerciseResult) -> bool:
+    """Whether running all cells told more than the slice did."""
+    if whole.outcome not in ("passed", "failed", "error"):
+        return False
+    if sliced.outcome in ("error", "missing"):
+        return True
+    return (whole.score or 0.0) > (sliced.score or 0.0)
 
 
 def _without_observing(submission: Submission, spec: ExerciseSpec) -> ExerciseResult | None:
     """Results that the syntax alone gives: missing, unparsable, forbidden."""
-    if not submission.written(spec.name):
-        return missing(spec)
-    if spec.name not in submission.bound:
-        cell = next(item for item in submission.broken if spec.name in item.defines)
-        message = f"line {cell.line} of {cell.label} is not Python: {wording.clean(cell.message)}"
-        return _failed_to_load(spec, message, "error")
-    found = submission.uses(submission.slice_for([spec.name]), spec.forbids)
+    if not submission.stands(spec.name):
+        cell = submission.broken_cell(spec.name)
+        if cell is None:
+            return _missing(submission, spec)
+        return _not_run(spec, "a syntax error", wording.one_line(cell.words), "error")
+    found = submission.uses(spec.name, spec.forbids)
     if found is not None:
-        return _failed_to_load(spec, f"uses `{found}`, which this exercise forbids", "forbidden")
+        message = f"it uses `{found}`, which this exercise forbids"
+        return _not_run(spec, "a forbidden call", message, "forbidden")
     return None
 
 
-def _failed_to_load(spec: ExerciseSpec, message: str, outcome: str) -> ExerciseResult:
-    checks = (CheckResult(name="runs", outcome="failed", message=message),)
-    feedback = f"{spec.name}: {message}."
+def _missing(submission: Submission, spec: ExerciseSpec) -> ExerciseResult:
+    result = missing(spec)
+    hidden = submission.hidden_by_stub(spec.name)
+    if hidden is None:
+        return result
+    own, stub = (f"line {item.line} of {item.cell}" for item in hidden)
+    line = f"It is defined in {own}, but the empty one in {stub} comes later and counts."
+    return _with_lines(result, [line])
+
+
+def _not_run(
+    spec: ExerciseSpec, heading: str, message: str, outcome: ExerciseOutcome
+) -> ExerciseResult:
+    """The result of an exercise of which no case could be run."""
     base = missing(spec)
     return ExerciseResult(
         name=spec.name,
-        outcome=outcome,  # type: ignore[arg-type]
+        outcome=outcome,
         score=0.0,
         max_score=spec.points,
-        checks=checks + base.checks[1:],
-        feedback=feedback,
+        checks=(CheckResult(name="runs", outcome="failed", message=message), *base.checks[1:]),
+        feedback=f"{spec.name}: {heading}\n  {wording.sentence(message)}",
     )
+
+
+def _ended_while_loading(
+    spec: ExerciseSpec, message: str, outcome: ExerciseOutcome
+) -> ExerciseResult:
+    if outcome == "infrastructure":
+        return infrastructure(spec, message)
+    heading = f"{wording.headline('runs', outcome)} before any case was run"
+    return _not_run(spec, heading, message, outcome)
 
 
 class _Run:
@@ -99,139 +135,240 @@ class _Run:
         self.submission = submission
         self.open_session = open_session
         self.whole = whole
-        self.name_errors: set[str] = set()
         self.results: dict[str, ExerciseResult] = {}
+        self.raised: dict[str, Raised | None] = {}  # what made an exercise an error
+        self._retried: set[str] = set()
 
-    def run(self, specs: Iterable[ExerciseSpec]) -> dict[str, ExerciseResult]:
-        """Results by name. Every pass of the loop settles at least one exercise."""
+    def run(self, specs: Sequence[ExerciseSpec]) -> dict[str, ExerciseResult]:
+        """Results by name. Every pass of the loop settles or retries at least one exercise."""
         todo = list(specs)
-        retried: set[str] = set()
         while todo:
             try:
                 loaded = self._load(todo)
             except Stopped as stop:
-                if len(todo) > 1:  # which exercise brought it down? each alone will tell
-                    for spec in todo:
-                        self.run([spec])
-                    break
-                if stop.reason == "infrastructure" and todo[0].name not in retried:
-                    retried.add(todo[0].name)
+                if self._may_retry(todo, stop):
                     continue
-                self._settle(todo.pop(0), {"": stop})
-                continue
+                if len(todo) > 1 and stop.reason != "infrastructure":
+                    for spec in todo:  # which exercise brought it down? each alone will tell
+                        self.run([spec])
+                else:
+                    for spec in todo:
+                        self.results[spec.name] = _ended_while_loading(
+                            spec, stop.message, stop.reason
+                        )
+                break
             try:
-                while todo:
-                    spec = todo[0]
-                    ended = self._observe(spec, loaded, may_retry=spec.name not in retried)
-                    ours = ended is not None and ended.reason == "infrastructure"
-                    if ours and spec.name not in retried:
-                        retried.add(spec.name)
-                        break  # once more, in a fresh session
-                    todo.pop(0)
-                    if ended is not None:
-                        break
+                self._observe_until_stopped(todo, loaded)
             finally:
-                loaded.session.close()
+                _close(loaded.session)
         return self.results
 
+    def may_lack_something(self, spec: ExerciseSpec) -> bool:
+        """Whether an exercise may have failed for want of what the slice leaves out."""
+        result, raised = self.results[spec.name], self.raised.get(spec.name)
+        if result.outcome not in ("failed", "error", "missing"):
+            return False
+        # Missing: its own name is bound, but not in the slice. An UnboundLocalError is no sign.
+        if raised is not None and raised.type_name in ("NameError", "Missing"):
+            return True
+        return result.outcome != "missing" and self.submission.left_out_for([spec.name])
+
+    def _may_retry(self, specs: Sequence[ExerciseSpec], stop: Stopped) -> bool:
+        """Once for each exercise, after a fault of ours."""
+        names = {spec.name for spec in specs}
+        if stop.reason != "infrastructure" or names <= self._retried:
+            return False
+        self._retried |= names
+        return True
+
+    # --- loading ----------------------------------------------------------------------
+
     def _load(self, specs: Sequence[ExerciseSpec]) -> Loaded:
-        submission = self.submission
-        if self.whole:
-            positions = tuple(range(len(submission.statements)))
-        else:
-            positions = submission.slice_for(spec.name for spec in specs)
-        statements = [
-            {**submission.statements[i].to_wire(), "stops_cell": self.whole} for i in positions
-        ]
         inert = STAND_INS if any(spec.axes_needed for spec in specs) else STAND_INS + DRAWING
-        session = self.open_session()
+        options: dict[str, Any] = {"stand_ins": list(inert)}
+        with _only_stopped():
+            session = self.open_session()
         try:
-            outcomes = session.load(statements, {"stand_ins": list(inert)})
-            failures = {
-                position: raised_from_wire(outcome)
-                for position, outcome in zip(positions, outcomes, strict=True)
-                if outcome is not None
-            }
-        except (ProtocolError, ValueError, KeyError, TypeError, AttributeError) as fault:
-            session.close()
-            raise Stopped(
-                "crashed", f"your code disturbed the grader's channel ({fault})"
-            ) from None
+            failures: dict[int, Raised] = {}
+            for batch in self._batches(specs):
+                positions = [position for position, _ in batch]
+                with _only_stopped():
+                    outcomes = session.load([statement for _, statement in batch], options)
+                options = {"stand_ins": []}  # once is enough
+                failures |= _failures(positions, outcomes)
         except BaseException:
-            session.close()
+            _close(session)
             raise
         return Loaded(session, failures)
 
-    def _observe(self, spec: ExerciseSpec, loaded: Loaded, may_retry: bool) -> Stopped | None:
+    def _batches(self, specs: Sequence[ExerciseSpec]) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+        """Statements to execute with their positions, in as many requests as it takes."""
+        statements = self.submission.statements
+        if self.whole:
+            positions: Sequence[int] = range(len(statements))
+        else:
+            positions = self.submission.slice_for(spec.name for spec in specs)
+        # a kernel gives up a cell at its first exception; in a module, the rest may still count
+        stops = self.whole and self.submission.kind == "notebook"
+        batch: list[tuple[int, dict[str, Any]]] = []
+        for position in positions:
+            wire = {**statements[position].to_wire(), "stops_cell": stops}
+            batch.append((position, {**wire, "source": _in_parts(wire["source"])}))
+            if len(batch) >= MAX_STATEMENTS:
+                yield batch
+                batch = []
+        yield batch
+
+    # --- observing --------------------------------------------------------------------
+
+    def _observe_until_stopped(self, todo: list[ExerciseSpec], loaded: Loaded) -> None:
+        """Settle exercises in order and take them off `todo`, until the session ends."""
+        while todo:
+            stop = self._observe(todo[0], loaded)
+            if stop is not None and self._may_retry(todo[:1], stop):
+                return
+            todo.pop(0)
+            if stop is not None:
+                return
+
+    def _observe(self, spec: ExerciseSpec, loaded: Loaded) -> Stopped | None:
         """Observe and judge one exercise; returns what ended the session, if anything did."""
-        failure = self._load_failure(spec, loaded)
-        if failure is not None:
-            if failure.is_a("NameError"):
-                self.name_errors.add(spec.name)
-            self._settle_load_failure(spec, failure)
-            return None
         observations: dict[str, CaseOutcome] = {}
+        raised: Raised | None = None
+        stop: Stopped | None = None
         for case in spec.cases:
             try:
-                wire = loaded.session.run(program_to_wire(case.program))
-                observed = observed_from_wire(wire)
-            except Stopped as stop:
-                if stop.reason == "infrastructure" and may_retry:
-                    return stop
-                observations[case.name] = stop
-                self._settle(spec, observations)
-                return stop
-            except ProtocolError as fault:
-                disturbed = _disturbed(fault)
-                observations[case.name] = disturbed
-                self._settle(spec, observations)
-                return disturbed
+                with _only_stopped():
+                    wire = loaded.session.run(program_to_wire(case.program))
+                    observed = observed_from_wire(wire)
+            except Stopped as ended:
+                observations[case.name] = stop = ended
+                break
             observations[case.name] = observed
-            if _raises_name_error(observed):
-                self.name_errors.add(spec.name)
-        self._settle(spec, observations)
-        return None
+            raised = raised or _unexpected(observed, case.expected)
+        result = self._judge(spec, observations)
+        failure = self._load_failure(spec, loaded)
+        if failure is not None and result.outcome in ("error", "missing"):
+            raised = failure
+            result = _ended_while_loading(spec, wording.exception(failure), "error")
+        self.results[spec.name] = result
+        self.raised[spec.name] = raised
+        return stop
+
+    def _judge(self, spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> ExerciseResult:
+        try:
+            return judge(spec, observations)
+        except Exception as fault:  # of the pack or of ours
+            return infrastructure(spec, wording.one_line(f"{type(fault).__name__}: {fault}"))
 
     def _load_failure(self, spec: ExerciseSpec, loaded: Loaded) -> Raised | None:
-        """The first failed statement that the exercise depends on."""
-        if self.whole:
-            return None  # what is missing then shows when the exercise is called
-        for position in self.submission.slice_for([spec.name]):
-            if position in loaded.failures:
-                return loaded.failures[position]
-        return None
+        """The first failed statement that the exercise depends on, unless later ones make up."""
+        if self.whole or not loaded.failures:
+            return None  # when all is run, what is missing shows when the exercise is called
+        made: set[str] = set()
+        found: Raised | None = None
+        for position in reversed(self.submission.slice_for([spec.name])):
+            statement = self.submission.statements[position]
+            if position not in loaded.failures:
+                made |= statement.binds
+            elif not (statement.binds | statement.changes or {"*"}) <= made:
+                found = loaded.failures[position]
+        return found
 
-    def _settle(self, spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> None:
-        if "" in observations:  # the session ended while loading: no case was reached
-            observations = {spec.cases[0].name: observations[""]}
-        try:
-            self.results[spec.name] = judge(spec, observations)
-        except PackFault as fault:
-            self.results[spec.name] = infrastructure(spec, str(fault))
 
-    def _settle_load_failure(self, spec: ExerciseSpec, failure: Raised) -> None:
-        message = wording.exception(failure)
-        if failure.is_a("ImportError"):
-            message += "; only the packages named in the notebook can be imported"
-        self.results[spec.name] = _failed_to_load(spec, message, "error")
+@contextlib.contextmanager
+def _only_stopped() -> Iterator[None]:
+    """Whatever else than Stopped is raised inside becomes that: a fault of ours, mostly."""
+    try:
+        yield
+    except Stopped:
+        raise
+    except ProtocolError as fault:
+        raise _disturbed(fault) from None
+    except Exception as fault:
+        words = wording.one_line(f"{type(fault).__name__}: {fault}")
+        raise Stopped("infrastructure", f"the grader failed ({words})") from fault
+
+
+def _close(session: Session) -> None:
+    with contextlib.suppress(Exception):
+        session.close()
+
+
+def _failures(positions: Sequence[int], outcomes: Any) -> dict[int, Raised]:
+    """Failures by position; Stopped when the outcomes are none."""
+    try:
+        return {
+            position: raised_from_wire(outcome)
+            for position, outcome in zip(positions, outcomes, strict=True)
+            if outcome is not None
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as fault:
+        raise _disturbed(fault) from None
 
 
 def _disturbed(fault: Exception) -> Stopped:
     return Stopped("crashed", f"your code disturbed the grader's channel ({fault})")
 
 
-def _raises_name_error(observed: Sequence[Observed]) -> bool:
-    return any(step.raised is not None and step.raised.is_a("NameError") for step in observed)
+def _unexpected(observed: Sequence[Observed], expected: Sequence[Observed]) -> Raised | None:
+    """The exception that a case ended with, unless one was asked for."""
+    if any(step.raised is not None for step in expected):
+        return None
+    return next((step.raised for step in observed if step.raised is not None), None)
 
 
-def _with_needs(spec: ExerciseSpec, results: Mapping[str, ExerciseResult]) -> ExerciseResult:
-    """Say so when an exercise fails while a part that it may call fails too."""
+def _in_parts(text: str) -> str | list[str]:
+    """A text that would be cut on its way, in parts that the worker joins."""
+    if len(text) * 4 <= MAX_TEXT or len(text.encode("utf-8", "replace")) <= MAX_TEXT:
+        return text
+    size = MAX_TEXT // 4
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+# --- what else helps -------------------------------------------------------------------
+
+_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+def _with_hints(
+    submission: Submission,
+    spec: ExerciseSpec,
+    results: Mapping[str, ExerciseResult],
+    raised: Raised | None,
+) -> ExerciseResult:
+    """The result with what its own observation cannot tell."""
     result = results[spec.name]
     if result.outcome not in ("failed", "error"):
         return result
-    wrong = [name for name in spec.needs if name in results and results[name].outcome != "passed"]
-    if not wrong:
-        return result
-    names = " and ".join(f"`{name}`" for name in wrong)
-    line = f"  It may call {names}, not right yet: repair that first, then look here again."
-    return msgspec.structs.replace(result, feedback=f"{result.feedback}\n{line}")
+    lines: list[str] = []
+    if result.outcome == "error" and raised is not None:
+        lines += _about_exception(submission, raised)
+    wrong = [
+        f"`{name}`"
+        for name in spec.needs
+        if name in results and results[name].outcome not in ("passed", "infrastructure")
+    ]
+    if wrong:
+        names = " and ".join(wrong)
+        lines.append(
+            f"It may call {names}, not right yet: repair that first, then look here again."
+        )
+    return _with_lines(result, lines)
+
+
+def _about_exception(submission: Submission, raised: Raised) -> Iterator[str]:
+    if raised.is_a("ImportError"):
+        yield "Only the packages named in the notebook can be imported."
+    if raised.is_a("EOFError"):
+        yield "Nobody answers `input()` here: write a value in its place."
+    name = _NOT_DEFINED.search(raised.message)
+    if raised.is_a("NameError") and name is not None:
+        cell = submission.broken_cell(name[1])
+        if cell is not None:
+            yield f"`{name[1]}` was left out: {wording.one_line(cell.words)}."
+
+
+def _with_lines(result: ExerciseResult, lines: Sequence[str]) -> ExerciseResult:
+    text = "\n".join([result.feedback, *(f"  {line}" for line in lines)])
+    return msgspec.structs.replace(result, feedback=text)

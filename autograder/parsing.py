@@ -7,9 +7,9 @@ shell lines, and that a syntax error costs its cell alone. Nothing is executed.
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
 import symtable
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Statement:
-    """One top-level statement, with the names that it binds and reads."""
+    """One top-level statement.
+
+    binds: names that it gives a value. reads: names that it, or a function defined in it,
+    looks up. changes: names whose object it changes, as `table[0] = 1` and `A.forward = f`
+    do.
+    """
 
     node: ast.stmt
     source: str
@@ -36,6 +41,7 @@ class Statement:
     cell: str
     binds: frozenset[str]
     reads: frozenset[str]
+    changes: frozenset[str] = frozenset()
 
     def to_wire(self) -> dict[str, Any]:
         """What the worker needs to execute it."""
@@ -44,19 +50,41 @@ class Statement:
 
 @dataclass(frozen=True)
 class BrokenCell:
-    """A cell that does not parse, and the definitions that it seems to hold."""
+    """A cell that does not parse, and the top-level names that it seems to bind."""
 
     label: str
     line: int
     message: str
     defines: frozenset[str]
 
+    @property
+    def words(self) -> str:
+        """“line 3 of cell 7 is not Python (invalid syntax)”."""
+        return f"line {self.line} of {self.label} is not Python ({self.message})"
 
-_CELL_MAGIC = re.compile(r"\s*%%(\w+)")
-_TRANSPARENT_MAGICS = {"time", "timeit", "capture", "prun"}
-_SHELL_LINE = re.compile(r"^(\s*)(?:([\w, ]+=)\s*)?[%!].*$|^(\s*)\?*[\w.]+\?+\s*$|^(\s*)\?.*$")
-_DEFINES = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
-_CHUNK = re.compile(r"^(?:@|def\b|class\b|import\b|from\b|async\b|[A-Za-z_]\w*\s*[:=])")
+
+@dataclass(frozen=True)
+class _Piece:
+    """A statement before its names are known."""
+
+    node: ast.stmt
+    source: str
+    line: int
+
+
+_POSTPONE = "from __future__ import annotations\n"
+
+# Longer ones are refused: before Python 3.12, parsing one takes time quadratic in its length.
+_MAX_FSTRING = 20_000
+
+# A null byte or half of a surrogate pair.
+_STRANGE = re.compile("[\0\ud800-\udfff]").search
+
+# Lines of a broken module that are looked through for the end of a string or bracket.
+_MAX_LOOKED_AT = 20_000
+
+# `catch_warnings` swaps the filters of the whole process, and submissions are read in threads.
+_filters = threading.Lock()
 
 
 def parse(cells: Sequence[Cell], kind: str) -> tuple[list[Statement], list[BrokenCell]]:
@@ -67,87 +95,177 @@ def parse(cells: Sequence[Cell], kind: str) -> tuple[list[Statement], list[Broke
     """
     statements: list[Statement] = []
     broken: list[BrokenCell] = []
-    for cell in cells:
-        found = _parse_cell(cell)
-        pieces = [found]
-        if isinstance(found, BrokenCell) and kind == "module":
-            # the other definitions of a module with a syntax error still count
-            pieces = [_parse_cell(chunk) for chunk in _chunks(cell)]
-        for piece in pieces:
-            if isinstance(piece, BrokenCell):
-                broken.append(piece)
-            else:
-                statements += piece
+    postponed = False
+    with _filters, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # “invalid escape sequence” in their strings
+        for cell in cells:
+            for found in _parse_cell(cell, kind):
+                if isinstance(found, BrokenCell):
+                    broken.append(found)
+                    continue
+                binds, reads, changes = _names(found.node, found.source, postponed)
+                statements.append(
+                    Statement(
+                        found.node, found.source, found.line, cell.label, binds, reads, changes
+                    )
+                )
+                postponed = postponed or _postpones(found.node)
     return statements, broken
 
 
-def _parse_cell(cell: Cell) -> list[Statement] | BrokenCell:
-    source = _without_cell_magic(cell.source)
-    while True:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # “invalid escape sequence” in their strings
-                tree = ast.parse(source)
-            break
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            line = getattr(error, "lineno", None) or 1
-            replaced = _without_shell_line(source, line)
-            if replaced is None:
-                message = getattr(error, "msg", None) or "this cannot be parsed"
-                defines = frozenset(_DEFINES.findall(cell.source))
-                return BrokenCell(cell.label, line + cell.first_line - 1, message, defines)
-            source = replaced
+def _parse_cell(cell: Cell, kind: str) -> list[_Piece | BrokenCell]:
+    # as Python does, so that its line numbers index our lines
+    source = cell.source.replace("\r\n", "\n").replace("\r", "\n")
+    source = _without_cell_magic(source)
+    found = _parse(source, cell)
+    if isinstance(found, BrokenCell) and kind == "module":
+        # the other definitions of a module with a syntax error still count
+        return list(_parse_pieces(source, cell))
+    return [found] if isinstance(found, BrokenCell) else [*found]
+
+
+def _parse(source: str, cell: Cell) -> list[_Piece] | BrokenCell:
+    """The statements of some source, with magics and shell lines taken out if that helps."""
+    fault = _long_fstring(source)
+    if fault is None:
+        found = _tree(source)
+        if isinstance(found, ast.Module):
+            return _cut(found, source, cell.first_line)
+        python = _without_magics(_without_indent(source))
+        if python != source:
+            found = _tree(python)
+            if isinstance(found, ast.Module):
+                return _cut(found, python, cell.first_line)
+        fault = found
+    line, message = fault
+    above = cell.first_line - 1
+    message = re.sub(r"(?<= line )\d+", lambda found: str(int(found[0]) + above), message)
+    defines = frozenset(a or b for a, b in _DEFINES.findall(_without_indent(source)))
+    return BrokenCell(cell.label, line + above, message, defines)
+
+
+def _tree(source: str) -> ast.Module | tuple[int, str]:
+    """The syntax tree, or the line and the words of what is wrong."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        strange = next((i for i, line in enumerate(source.split("\n"), 1) if _STRANGE(line)), None)
+        if strange is not None:
+            return strange, "it holds a character that no text has"
+        message = getattr(error, "msg", None) or "invalid syntax"
+        last = source.count("\n") + 1
+        line = min(max(getattr(error, "lineno", None) or 1, 1), last)
+        return line, message.partition(" (detected at line")[0]
+    except (RecursionError, MemoryError):
+        return 1, "it is nested too deeply"
+
+
+def _cut(tree: ast.Module, source: str, first_line: int) -> list[_Piece]:
+    """Statements with their text, also where several stand on one line."""
     lines = source.split("\n")
-    statements = []
-    for position, node in enumerate(tree.body):
-        shared = (position and tree.body[position - 1].end_lineno == node.lineno) or (
-            position + 1 < len(tree.body) and tree.body[position + 1].lineno == node.end_lineno
-        )
-        statements.append(_statement(node, lines, cell, bool(shared)))
-    return statements
+    encoded: dict[int, bytes] = {}  # the parser counts columns in UTF-8
+    starts = [_first_line(node) for node in tree.body] + [0]
+    pieces = []
+    previous_end = 0
+    for node, start, following in zip(tree.body, starts, starts[1:], strict=False):
+        end = node.end_lineno or start
+        kept = lines[start - 1 : end]
+        left = node.col_offset if start == previous_end else 0
+        right = node.end_col_offset if following == end else None
+        if left or right is not None:
+            kept[-1] = _columns(kept[-1], end, left if start == end else 0, right, encoded)
+            if left and start != end:
+                kept[0] = _columns(kept[0], start, left, None, encoded)
+        pieces.append(_Piece(node, "\n".join(kept), start + first_line - 1))
+        previous_end = end
+    return pieces
 
 
-def _statement(node: ast.stmt, lines: Sequence[str], cell: Cell, shared: bool) -> Statement:
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-    text = "\n".join(lines[first - 1 : node.end_lineno])
-    if shared:  # `a = 1; b = 2`: the line belongs to both
-        with contextlib.suppress(RecursionError, ValueError):
-            text = ast.unparse(node)
-    binds, reads = _names(node, text)
-    return Statement(node, text, first + cell.first_line - 1, cell.label, binds, reads)
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _names(node: ast.stmt, text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """(bound, read) global names of one statement, by Python's own symbol tables."""
+def _columns(
+    line: str, number: int, left: int, right: int | None, encoded: dict[int, bytes]
+) -> str:
+    if number not in encoded:
+        encoded[number] = line.encode()
+    return encoded[number][left:right].decode()
+
+
+# --- names -----------------------------------------------------------------------------
+
+
+def _names(
+    node: ast.stmt, text: str, postponed: bool
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """(bound, read, changed) global names of one statement, by Python's own symbol tables.
+
+    postponed: annotations are not looked up, after `from __future__ import annotations`.
+    """
     binds: set[str] = set()
     reads: set[str] = set()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tables = [symtable.symtable(text, "<submission>", "exec")]
+        tables = [symtable.symtable(_POSTPONE + text if postponed else text, "", "exec")]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tables = []  # `return` outside a function: it fails when it is executed
+        tables = []  # `global x` after a use of x, say: it fails when it is executed
     while tables:
         table = tables.pop()
         tables += table.get_children()
-        top = table.get_type() == "module"
+        kind = table.get_type()
         for symbol in table.get_symbols():
-            is_global = top or symbol.is_global()
-            made_here = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
-            if made_here and (top or symbol.is_declared_global()):
+            ours = postponed and symbol.get_name() == "annotations" and symbol.is_imported()
+            made = symbol.is_assigned() or (symbol.is_imported() and not ours)
+            if made and (kind == "module" or symbol.is_declared_global()):
                 binds.add(symbol.get_name())
-            if is_global and symbol.is_referenced():
+            # the body of a class looks a name up outside until it has bound it
+            looked_up = kind in ("module", "class") or symbol.is_global()
+            if looked_up and symbol.is_referenced():
                 reads.add(symbol.get_name())
-    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-        # `SelfAttention.forward = forward` and `table[0] = 1` change what they are set on
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            while isinstance(target, (ast.Attribute, ast.Subscript)):
-                target = target.value
-            if isinstance(target, ast.Name):
-                binds.add(target.id)
-    return frozenset(binds), frozenset(reads)
+    if isinstance(node, ast.Delete) or (isinstance(node, ast.AnnAssign) and node.value is None):
+        binds.clear()  # the symbol tables count `del x` and `x: int` among the assignments
+    return frozenset(binds), frozenset(reads), frozenset(_changed(node))
+
+
+def _changed(node: ast.stmt) -> Iterator[str]:
+    """Names of which an attribute or an item is set when the statement is executed."""
+    todo: list[ast.AST] = [node]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
+            base: ast.expr = item
+            while isinstance(base, (ast.Attribute, ast.Subscript)):
+                base = base.value
+            if isinstance(base, ast.Name):
+                yield base.id
+        todo += ast.iter_child_nodes(item)
+
+
+def _postpones(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+    )
+
+
+# --- what a notebook adds to Python ----------------------------------------------------
+
+_CELL_MAGIC = re.compile(r"\s*%%(\w+)[^\n]*")
+# These execute their cell among the notebook's own names; `%%timeit` does not.
+_TRANSPARENT_MAGICS = {"time", "capture", "prun", "debug"}
+_TIME = re.compile(r"(\s*)%time[ \t]+(?=[^\s%!?-])")
+_ASSIGNED = re.compile(r"(\s*[^\W\d][\w.,:\[\] \t]*=)\s*[%!]")
+_ESCAPED = re.compile(
+    r"(\s*)(?:[%!?]|[^\W\d][\w.]*\s*\?{1,2}\s*$|(?:pip|conda|mamba|uv pip)[ \t]+install\b)"
+)
+_DEFINES = re.compile(
+    r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^([^\W\d]\w*)[ \t]*(?::[^=\n]*)?=(?!=)",
+    re.MULTILINE,
+)
 
 
 def _without_cell_magic(source: str) -> str:
@@ -156,29 +274,148 @@ def _without_cell_magic(source: str) -> str:
         return source
     if magic.group(1) not in _TRANSPARENT_MAGICS:
         return ""  # %%bash, %%html …: nothing of it is Python
-    head, _, rest = source.partition("\n")
-    return "\n" * (head.count("\n") + 1) + rest
+    return "\n" * magic.group().count("\n") + source[magic.end() :]
 
 
-def _without_shell_line(source: str, line: int) -> str | None:
-    """The source without the magic or shell line that the parser stopped at, if it is one."""
+def _without_indent(source: str) -> str:
+    """As in IPython, a cell may be indented as a whole."""
+    first = next((line for line in source.split("\n") if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
+    if not indent:
+        return source
+    return "\n".join(line.removeprefix(indent) for line in source.split("\n"))
+
+
+def _without_magics(source: str) -> str:
+    """The source with `pass` for magics, shell lines and questions, None where assigned.
+
+    Only the beginning of a logical line can be one: not a line within a string or within
+    brackets, nor one that continues another.
+    """
     lines = source.split("\n")
-    if not 1 <= line <= len(lines):
-        return None
-    found = _SHELL_LINE.match(lines[line - 1])
-    if found is None:
-        return None
-    indent = next((group for group in (found[1], found[3], found[4]) if group is not None), "")
-    lines[line - 1] = f"{indent}{found[2]} None" if found[2] else f"{indent}pass"
+    state = _State()
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if state.is_clean and (python := _replaced(line)) is not None:
+            lines[number] = python
+            while not python.endswith("\\") and line.endswith("\\") and number + 1 < len(lines):
+                number += 1  # it goes on below
+                line, lines[number] = lines[number], ""
+            line = python
+        state.read(line)
+        number += 1
     return "\n".join(lines)
 
 
-def _chunks(cell: Cell) -> Iterator[Cell]:
-    """A module's top-level definitions as cells of their own."""
-    lines = cell.source.split("\n")
-    starts = [i for i, line in enumerate(lines) if _CHUNK.match(line)]
+def _replaced(line: str) -> str | None:
+    """Python in place of a line that only IPython understands; None for any other."""
+    if timed := _TIME.match(line):
+        return timed[1] + line[timed.end() :]
+    if escaped := _ESCAPED.match(line):
+        return f"{escaped[1]}pass"
+    if assigned := _ASSIGNED.match(line):
+        return f"{assigned[1]} None"
+    return None
+
+
+_TOKEN = re.compile(r"""#|(\b[A-Za-z]{1,2})?("{3}|'{3}|"|')|([\[({])|([\])}])""")
+_UNTIL = {
+    '"': re.compile(r'(?:[^"\\]|\\.)*"'),
+    "'": re.compile(r"(?:[^'\\]|\\.)*'"),
+    '"""': re.compile(r'(?:[^"\\]|\\.|"(?!""))*"""'),
+    "'''": re.compile(r"(?:[^'\\]|\\.|'(?!''))*'''"),
+}
+
+
+class _State:
+    """Whether a string, a bracket or a backslash goes on in the next line."""
+
+    def __init__(self) -> None:
+        self.quote: str | None = None
+        self.depth = 0
+        self.continued = False
+        self.formatted: int | None = None  # characters of the f-string that is open
+        self.longest_formatted = 0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether a logical line begins here."""
+        return self.quote is None and self.depth == 0 and not self.continued
+
+    def read(self, line: str) -> None:
+        """Go over one more line."""
+        at = 0
+        while True:
+            if self.quote is not None:
+                end = _UNTIL[self.quote].match(line, at)
+                self._count((len(line) if end is None else end.end()) - at)
+                if end is None:
+                    self.continued = False
+                    if len(self.quote) == 1 and not line.endswith("\\"):
+                        self.quote = None  # a syntax error
+                    return
+                self.quote, self.formatted, at = None, None, end.end()
+            token = _TOKEN.search(line, at)
+            if token is None or token.group() == "#":
+                break
+            at = token.end()
+            if token[2]:
+                self.quote = token[2]
+                self.formatted = 0 if "f" in (token[1] or "").lower() else None
+            else:
+                self.depth = self.depth + 1 if token[3] else max(self.depth - 1, 0)
+        self.continued = token is None and line.endswith("\\")
+
+    def _count(self, characters: int) -> None:
+        if self.formatted is not None:
+            self.formatted += characters
+            self.longest_formatted = max(self.longest_formatted, self.formatted)
+
+
+def _long_fstring(source: str) -> tuple[int, str] | None:
+    """Where an f-string ends that takes too long to parse."""
+    if len(source) <= _MAX_FSTRING:
+        return None
+    state = _State()
+    for number, line in enumerate(source.split("\n"), 1):
+        state.read(line)
+        if state.longest_formatted > _MAX_FSTRING:
+            return number, "an f-string in it is too long"
+    return None
+
+
+# --- a module with a syntax error ------------------------------------------------------
+
+_BEGINS = re.compile(r"@|(?!(?:else|elif|except|finally)\b)[^\W\d]")
+
+
+def _parse_pieces(source: str, cell: Cell) -> Iterator[_Piece | BrokenCell]:
+    """A module's top-level statements one by one, so that one that is broken costs itself."""
+    lines = source.split("\n")
+    starts = [i for i, line in enumerate(lines) if _BEGINS.match(line)]
     starts = [i for i in starts if i == 0 or not lines[i - 1].startswith("@")]
-    if not starts or starts[0] != 0:
-        starts.insert(0, 0)
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        yield Cell(cell.label, "\n".join(lines[start:end]), start + 1)
+    ends = dict(zip(starts, [*starts[1:], len(lines)], strict=False))
+    looked_at = 0
+    position = 0
+    while position < len(lines):
+        end = ends.get(position, starts[0] if starts else len(lines))
+        piece = "\n".join(lines[position:end])
+        found = _parse(piece, Cell(cell.label, piece, cell.first_line + position))
+        if isinstance(found, BrokenCell) and looked_at < _MAX_LOOKED_AT:
+            # a string or bracket with lines in it that look like a beginning?
+            state, last = _State(), position
+            while last < len(lines) and not (last >= end and last in ends and state.is_clean):
+                state.read(lines[last])
+                last += 1
+            looked_at += last - position
+            if last > end:
+                piece = "\n".join(lines[position:last])
+                longer = _parse(piece, Cell(cell.label, piece, cell.first_line + position))
+                if not isinstance(longer, BrokenCell):
+                    found, end = longer, last
+        if isinstance(found, BrokenCell):
+            yield found
+        else:
+            yield from found
+        position = end

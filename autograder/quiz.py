@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import ast
 import math
+import numbers
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from autograder.exercise import AuthoringError
 from autograder.result import QuestionOutcome, QuestionResult
-from autograder.wording import clean
+from autograder.wording import one_line
 
 TYPES = ("single_choice", "number")
 
@@ -61,7 +64,10 @@ class NotAnAnswer(Exception):
 
 
 def load_quiz(folder: Path) -> tuple[Question, ...]:
-    """The questions of an assignment; none when there is no quiz.yaml."""
+    """The questions of an assignment; none when there is no quiz.yaml.
+
+    Raises AuthoringError, naming the file, the question and the fix.
+    """
     path = folder / "quiz.yaml"
     if not path.exists():
         return ()
@@ -69,10 +75,10 @@ def load_quiz(folder: Path) -> tuple[Question, ...]:
 
     try:
         entries = yaml.safe_load(path.read_text("utf-8")) or []
-    except yaml.YAMLError as error:
-        raise AuthoringError(f"{path} is not YAML: {error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise AuthoringError(f"{path} is not YAML in UTF-8: {error}") from error
     if not isinstance(entries, list):
-        raise AuthoringError(f"{path}: a list of questions was expected")
+        raise AuthoringError(f"{path}: write a list of questions, each beginning with `- id:`")
     questions = tuple(_question(path, entry) for entry in entries)
     ids = [question.id for question in questions]
     for name in ids:
@@ -81,56 +87,124 @@ def load_quiz(folder: Path) -> tuple[Question, ...]:
     return questions
 
 
+_KEYS = {
+    "single_choice": {"id", "type", "points", "prompt", "answer", "explanation", "options"},
+    "number": {"id", "type", "points", "prompt", "answer", "explanation", "tolerance", "wrong"},
+}
+_LARGEST = sys.float_info.max
+
+
+class _Entry:
+    """One map of the file; its mistakes are said with the file and the question."""
+
+    def __init__(self, where: str, entry: Any, keys: set[str]) -> None:
+        self.where = where
+        if not isinstance(entry, Mapping):
+            self.refuse(f"{entry!r} is no map; write {', '.join(sorted(keys))}")
+        self.entry: Mapping[Any, Any] = entry
+        unknown = [str(key) for key in entry if key not in keys]
+        if unknown:
+            self.refuse(f"there is no {', '.join(unknown)}; the keys are {', '.join(sorted(keys))}")
+
+    def refuse(self, fault: str) -> NoReturn:
+        """Raise an AuthoringError."""
+        raise AuthoringError(f"{self.where}: {fault}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text that is not empty, unless it may be left out."""
+        value = self.entry.get(key, default)
+        if not isinstance(value, str):
+            what = "is missing; add it" if value is None else f"is {value!r}; put it in quotes"
+            self.refuse(f"{key} {what}")
+        if not value.strip() and default is None:
+            self.refuse(f"{key} is empty; write it")
+        return value.strip()
+
+    def number(self, key: str, default: float | None = None, least: float = -math.inf) -> float:
+        """A finite number."""
+        value = self.entry.get(key, default)
+        if value is None:
+            self.refuse(f"{key} is missing; add it")
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self.refuse(f"{key} is {value!r}; write a number")
+        if not max(least, -_LARGEST) <= value <= _LARGEST:
+            bound = "" if least == -math.inf else f", at least {least:g}"
+            self.refuse(f"{key} is {value!r}; write a finite number{bound}")
+        return value
+
+    def list_of(self, key: str, keys: set[str]) -> list[_Entry]:
+        """The maps of a list, which may be left out."""
+        value = self.entry.get(key, [])
+        if not isinstance(value, list):
+            self.refuse(f"{key} is no list; write each item after a dash")
+        return [_Entry(f"{self.where}, {key}", item, keys) for item in value]
+
+
 def _question(path: Path, entry: Any) -> Question:
     if not isinstance(entry, Mapping) or "id" not in entry:
         raise AuthoringError(f"{path}: every question is a map with an id")
-    name = str(entry["id"])
-
-    def need(key: str) -> Any:
-        if key not in entry:
-            raise AuthoringError(f"{path}: question {name} has no {key}; add it")
-        return entry[key]
-
-    if not name.isidentifier():
+    name, kind = str(entry["id"]), entry.get("type")
+    if not re.fullmatch(r"[A-Za-z0-9_]+", name):
         raise AuthoringError(f"{path}: {name!r} cannot be part of a Python name; use snake_case")
-    if need("type") not in TYPES:
+    if kind not in TYPES:
         raise AuthoringError(
-            f"{path}: question {name} has type {entry['type']!r}; there are {', '.join(TYPES)}"
+            f"{path}: question {name} has type {kind!r}; write one of {', '.join(TYPES)}"
         )
+    given = _Entry(f"{path}: question {name}", entry, _KEYS[kind])
+    common: dict[str, Any] = {
+        "id": name,
+        "type": kind,
+        "points": float(given.number("points", least=0.0)),
+        "prompt": given.text("prompt"),
+        "explanation": given.text("explanation"),
+    }
+    return _choice(given, common) if kind == "single_choice" else _number(given, common)
+
+
+def _choice(given: _Entry, common: Mapping[str, Any]) -> Question:
+    answer = given.text("answer")
     options = tuple(
         Option(
-            str(option["id"]),
-            str(option["text"]).strip(),
-            str(option.get("misconception", "")).strip(),
-            str(option.get("hint", "")).strip(),
+            option.text("id"),
+            option.text("text"),
+            option.text("misconception", ""),
+            option.text("hint", ""),
         )
-        for option in entry.get("options", ())
+        for option in given.list_of("options", {"id", "text", "misconception", "hint"})
     )
-    answer = need("answer")
-    if entry["type"] == "single_choice" and answer not in [option.id for option in options]:
-        raise AuthoringError(f"{path}: the answer of {name} is none of its options")
-    if entry["type"] == "number" and not isinstance(answer, (int, float)):
-        raise AuthoringError(f"{path}: the answer of {name} is not a number")
-    tolerance = entry.get("tolerance", {})
-    return Question(
-        id=name,
-        type=entry["type"],
-        points=float(need("points")),
-        prompt=str(need("prompt")).strip(),
+    read_as = [_plain(option.id) for option in options]
+    if len(read_as) < 2:
+        given.refuse("there are fewer than two options; add one")
+    for option, plain in zip(options, read_as, strict=True):
+        if read_as.count(plain) > 1:
+            given.refuse(f"the option {option.id} is not the only one to be read so; rename it")
+    if answer not in [option.id for option in options]:
+        given.refuse(f"the answer {answer} is none of its options; name one by its id")
+    return Question(**common, answer=answer, options=options)
+
+
+def _number(given: _Entry, common: Mapping[str, Any]) -> Question:
+    answer = given.number("answer")
+    where, tolerance = f"{given.where}, tolerance", given.entry.get("tolerance", {})
+    allowed = _Entry(where, tolerance, {"absolute", "relative"})
+    question = Question(
+        **common,
         answer=answer,
-        explanation=str(need("explanation")).strip(),
-        options=options,
-        absolute=float(tolerance.get("absolute", 0.0)),
-        relative=float(tolerance.get("relative", 0.0)),
+        absolute=float(allowed.number("absolute", 0.0, least=0.0)),
+        relative=float(allowed.number("relative", 0.0, least=0.0)),
         wrong=tuple(
             (
-                float(item["value"]),
-                str(item["misconception"]).strip(),
-                str(item.get("hint", "")).strip(),
+                float(item.number("value")),
+                item.text("misconception"),
+                item.text("hint", ""),
             )
-            for item in entry.get("wrong", ())
+            for item in given.list_of("wrong", {"value", "misconception", "hint"})
         ),
     )
+    for value, _, _ in question.wrong:
+        if _is_near(question, value, answer):
+            given.refuse(f"the wrong value {value:g} counts as right; narrow the tolerance")
+    return question
 
 
 # --- reading an answer -----------------------------------------------------------------
@@ -141,17 +215,21 @@ def literal(node: ast.expr | None) -> Any:
 
     Only the syntax is looked at: `2**10**9`, calls and names are refused, not computed.
     """
-    if node is None:
+    negative, signed = False, False
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        negative ^= isinstance(node.op, ast.USub)
+        signed, node = True, node.operand
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        raise NotAnAnswer(
+            "write one answer, without commas and brackets; a number has a decimal point: 1024.5"
+        )
+    value: Any = node.value if isinstance(node, ast.Constant) else node
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return -value if negative else value
+    if not signed and (value is None or value is ...):
         return None
-    if isinstance(node, ast.Constant):
-        if node.value is None or node.value is ...:
-            return None
-        if isinstance(node.value, (str, int, float)) and not isinstance(node.value, bool):
-            return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        value = literal(node.operand)
-        if isinstance(value, (int, float)):
-            return -value if isinstance(node.op, ast.USub) else value
+    if not signed and isinstance(value, str):
+        return value
     raise NotAnAnswer("write the answer itself, as a number or in quotes, not an expression")
 
 
@@ -167,11 +245,15 @@ def read_answer(form: Mapping[str, Any], value: Any) -> Any:
     return _read_number(value)
 
 
+def _plain(text: str) -> str:
+    """How options are told apart: neither case nor space counts."""
+    return "".join(text.split()).casefold()
+
+
 def _read_choice(options: Sequence[str], value: Any) -> str:
     if isinstance(value, str):
-        wanted = value.strip().casefold()
         for option in options:
-            if option.casefold() == wanted:
+            if _plain(option) == _plain(value):
                 return option
     listed = ", ".join(f'"{option}"' for option in options)
     raise NotAnAnswer(f"choose one of {listed}")
@@ -179,14 +261,14 @@ def _read_choice(options: Sequence[str], value: Any) -> str:
 
 def _read_number(value: Any) -> float:
     if isinstance(value, str):
-        text = value.strip()
+        text = value.strip().replace("−", "-")
         if "," in text or "_" in text:
             raise NotAnAnswer("write the number with a decimal point and no separators: 1024.5")
         try:
             value = float(text)
         except ValueError:
             raise NotAnAnswer("write one number, for example 12.5") from None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise NotAnAnswer("write one number, for example 12.5")
     try:
         number = float(value)
@@ -221,18 +303,26 @@ def _judge_choice(question: Question, value: str) -> QuestionResult:
 
 
 def _judge_number(question: Question, value: float) -> QuestionResult:
-    allowed = max(question.absolute, question.relative * abs(question.answer))
-    if abs(value - question.answer) <= allowed:
-        return _result(question, "correct", question.points, f"{value:g} is right.")
-    for wrong, misconception, hint in question.wrong:
-        if math.isclose(value, wrong, rel_tol=max(question.relative, 1e-6)):
-            message = _wrong(f"{value:g}", misconception, hint)
-            return _result(question, "incorrect", 0.0, message)
-    return _result(question, "incorrect", 0.0, _wrong(f"{value:g}", "", ""))
+    shown = f"{value:.12g}"
+    if _is_near(question, value, question.answer):
+        return _result(question, "correct", question.points, f"“{shown}” is right.")
+    near = [item for item in question.wrong if _is_near(question, value, item[0], least=1e-6)]
+    if near:
+        _, misconception, hint = min(near, key=lambda item: abs(value - item[0]))
+        return _result(question, "incorrect", 0.0, _wrong(shown, misconception, hint))
+    return _result(question, "incorrect", 0.0, _wrong(shown, "", ""))
+
+
+def _is_near(question: Question, value: float, wanted: float, least: float = 0.0) -> bool:
+    """Whether a number is another one within the question's tolerance, the edge included."""
+    allowed = max(question.absolute, max(question.relative, least) * abs(wanted))
+    # 0.3 - 0.2 is above 0.1 by rounding alone
+    rounding = 4 * math.ulp(max(abs(value), abs(wanted)))
+    return abs(value - wanted) <= allowed + rounding
 
 
 def _wrong(value: str, misconception: str, hint: str) -> str:
-    parts = [f"“{clean(value, 60)}” is not right.", misconception, hint]
+    parts = [f"“{one_line(value, 60)}” is not right.", misconception, hint]
     return " ".join(part for part in parts if part)
 
 
