@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.evaluation import OpenSession, evaluate
+from autograder.files import Unreadable
 from autograder.judge import infrastructure, missing
 from autograder.observe.session import Limits
 from autograder.pack import Pack, load_pack
@@ -23,7 +24,7 @@ from autograder.result import (
     total,
 )
 from autograder.specification import ExerciseSpec
-from autograder.submission import Chosen, Unreadable, choose
+from autograder.submission import Chosen, choose
 
 # What a submission may use unless the command line says otherwise. Cases take milliseconds;
 # a student's loop in place of a matrix product takes a hundred times as long, never this.
@@ -68,6 +69,9 @@ class Assignment:
 
     def choose(self, folder: Path) -> Chosen:
         """The file of a student's folder that counts; Unreadable when none does."""
+        for link in (folder, folder.parent):
+            if link.is_symlink():  # it would show, and grade, somebody else's work
+                raise Unreadable(f"{link.name} is a link; hand in the files themselves")
         names = [spec.name for spec in self.specs]
         return choose(folder, self.name, names, [question.variable for question in self.questions])
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from autograder.submission import MAX_FILE
+from autograder.files import MAX_FILE
 
 MAX_ENTRIES = 200_000
 SUFFIXES = (".ipynb", ".py")

@@ -15,9 +15,9 @@ from typing import IO
 import msgspec
 
 from autograder import __version__
+from autograder.files import MAX_FILE
 from autograder.grading import Assignment
 from autograder.result import SubmissionResult
-from autograder.submission import MAX_FILE
 
 
 class _Head(msgspec.Struct, frozen=True):

@@ -74,11 +74,12 @@ def check(name: str | None = None) -> float:
 
 def read_back(question: str, answer: Any = None) -> float:
     """Say how an answer was read. Whether it is right is known after grading: returns 0.0."""
-    from autograder.quiz import NotAnAnswer, read_answer
+    from autograder.quiz import NotAnAnswer, literal, read_answer
 
     try:
         form = _key().questions[question]
-        value = read_answer(form, answer)
+        written = _written(f"q_{question}")
+        value = read_answer(form, answer if written is None else literal(written))
     except KeyUnusable as problem:
         _show(Card("This answer cannot be read back", [str(problem)], False))
         return 0.0
@@ -91,7 +92,7 @@ def read_back(question: str, answer: Any = None) -> float:
     if value is None:
         _show(Card(f"q_{question}: no answer yet", ["It would count as unanswered."], False))
     else:
-        shown = f"“{value}”" if isinstance(value, str) else f"the number {value:g}"
+        shown = f"“{value}”" if isinstance(value, str) else f"the number {value:.12g}"
         lines = ["Its form is right. Points are given at grading; this cell always shows 0.0."]
         _show(Card(f"q_{question}: I read this as {shown}", lines, True))
     return 0.0
@@ -145,6 +146,22 @@ def _user_namespace() -> dict[str, Any]:
     if shell is not None:
         return dict(shell.user_ns)
     return dict(vars(sys.modules["__main__"]))
+
+
+def _written(name: str) -> Any:
+    """The expression that the kernel last saw assigned to `name`: grading reads the syntax."""
+    from autograder.parsing import Cell, parse
+    from autograder.submission import Submission
+
+    inputs = _user_namespace().get("In", ())
+    for source in reversed([text for text in inputs if isinstance(text, str)]):
+        if name in source:
+            cells = (Cell("this cell", source),)
+            statements, _ = parse(cells, "notebook")
+            seen = Submission(Path("In"), "notebook", "", cells, tuple(statements))
+            if name in seen.bound:
+                return seen.answer(name)
+    return None
 
 
 @contextlib.contextmanager

@@ -37,9 +37,9 @@ def assert_check(test_file: str, exercise: str, check: str) -> None:
 def _outcome(folder: Path) -> Any:
     """The self-check of a folder, or the sentence that says why there is none."""
     if folder not in _checked:
+        from autograder.files import Unreadable
         from autograder.selfcheck import KeyUnusable
         from autograder.student import check_folder
-        from autograder.submission import Unreadable
 
         try:
             _checked[folder] = check_folder(folder)

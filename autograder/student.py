@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.evaluation import evaluate
+from autograder.files import Unreadable
 from autograder.observe.session import Limits, Session
 from autograder.result import ExerciseResult
 from autograder.selfcheck import Key, load_key
-from autograder.submission import Chosen, Submission, Unreadable, choose, read
+from autograder.submission import Chosen, Submission, choose, read
 
 # A student waits for this; an endless loop should not make them wait long.
 LIMITS = Limits(wall=10.0, total=60.0, cpu=60, memory=2048)

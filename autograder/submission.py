@@ -12,32 +12,34 @@ import builtins
 import hashlib
 import itertools
 import os
-import re
-import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
+from autograder.files import (
+    Unreadable,
+    decode_module,
+    notebook_cells,
+    read_bytes,
+    refuse_long,
+)
 from autograder.parsing import BrokenCell, Cell, Statement, parse
+from autograder.syntax import (
+    Imported,
+    Node,
+    assigned,
+    called_on,
+    definitions,
+    is_future_import,
+    is_main_guard,
+    is_star_import,
+    is_stub,
+    may_be_kept,
+)
 from autograder.wording import one_line
 
-MAX_SOURCE = 2 * 1024 * 1024
-MAX_FILE = 256 * 1024 * 1024  # outputs count here, and are skipped without being decoded
-MADE_BY_US = "autograder_made_from"  # notebook metadata: our copy of a student's module
-
-Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-# Not text, or quadratic in its length, whatever a coding comment says.
-_NOT_FOR_SOURCE = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
-
-
-class Unreadable(Exception):
-    """The file cannot be graded; the message says why and what to hand in instead."""
+_BUILTINS = frozenset(dir(builtins))
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Submission:
         """Name → positions of the statements that are kept when it is wanted."""
         found: dict[str, list[int]] = {}
         for position, statement in enumerate(self.statements):
-            if _may_be_kept(statement.node):
+            if may_be_kept(statement.node):
                 for name in statement.binds | statement.changes:
                     found.setdefault(name, []).append(position)
         return found
@@ -79,7 +81,7 @@ class Submission:
     def definition(self, name: str) -> Node | None:
         """The last top-level def or class of that name (also inside `if` and `try`)."""
         for position in reversed(self._binding.get(name, ())):
-            nodes = _definitions(self.statements[position].node, name)
+            nodes = definitions(self.statements[position].node, name)
             if nodes:
                 return nodes[-1]
         return None
@@ -107,16 +109,16 @@ class Submission:
 
     def _is_stub_at(self, position: int, name: str) -> bool:
         """`softmax = partial(…)` and a def in one branch of an `if` are no stubs."""
-        nodes = _definitions(self.statements[position].node, name)
+        nodes = definitions(self.statements[position].node, name)
         return bool(nodes) and all(is_stub(node) for node in nodes)
 
     def slice_for(self, names: Iterable[str]) -> tuple[int, ...]:
         """Positions of the statements that the names depend on, in order."""
         kept, unbound = self._slice(names)
         if unbound:  # somebody else must bind them
-            kept |= {i for i, s in enumerate(self.statements) if _is_star_import(s.node)}
+            kept |= {i for i, s in enumerate(self.statements) if is_star_import(s.node)}
         if kept:  # they hold for all that follows
-            kept |= {i for i, s in enumerate(self.statements) if _is_future_import(s.node)}
+            kept |= {i for i, s in enumerate(self.statements) if is_future_import(s.node)}
         return tuple(sorted(kept))
 
     def _slice(self, names: Iterable[str]) -> tuple[set[int], set[str]]:
@@ -149,9 +151,9 @@ class Submission:
         used |= set(names)
         used -= imported | _BUILTINS
         return any(
-            used & (statement.binds | statement.changes | set(_called_on(statement.node)))
+            used & (statement.binds | statement.changes | set(called_on(statement.node)))
             for position, statement in enumerate(self.statements)
-            if position not in kept and not _is_main_guard(statement.node)
+            if position not in kept and not is_main_guard(statement.node)
         )
 
     def answer(self, name: str) -> ast.expr | None:
@@ -165,7 +167,7 @@ class Submission:
             node = self.statements[position].node
             if isinstance(node, ast.Assign):
                 for target in node.targets:
-                    found = _assigned(target, node.value, name) or found
+                    found = assigned(target, node.value, name) or found
             elif isinstance(node, ast.AnnAssign):
                 found = node.value
         if found is None and self.broken_cell(name) is not None:
@@ -176,7 +178,7 @@ class Submission:
         """The first forbidden dotted name that an exercise uses, by import resolution."""
         if not forbidden:
             return None
-        known = _Imported()
+        known = Imported()
         nodes: list[ast.AST] = []
         for position in self.slice_for([name]):
             statement = self.statements[position]
@@ -201,165 +203,16 @@ class Submission:
         return tuple(shown)
 
 
-_BUILTINS = frozenset(dir(builtins))
-
-
-class _Imported:
-    """Where names come from, as far as imports and plain assignments tell."""
-
-    def __init__(self) -> None:
-        self.aliases: dict[str, str] = {}
-        self.starred: list[str] = []
-        self.bound: set[str] = set()
-
-    def follow(self, statement: Statement, inside: Iterable[ast.AST]) -> None:
-        """Take in one more statement; a later definition hides an import."""
-        self.bound |= statement.binds
-        for name in statement.binds:
-            self.aliases.pop(name, None)
-        for node in inside:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    top = alias.name.split(".")[0]
-                    self.aliases[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    if alias.name == "*":
-                        self.starred.append(node.module or "")
-                    else:
-                        dotted = f"{node.module or ''}.{alias.name}"
-                        self.aliases[alias.asname or alias.name] = dotted
-        if isinstance(statement.node, ast.Assign):
-            dotted_value = self.dotted(statement.node.value)
-            for target in statement.node.targets:
-                if isinstance(target, ast.Name) and dotted_value is not None:
-                    self.aliases[target.id] = dotted_value
-
-    def dotted(self, node: ast.AST) -> str | None:
-        """“scipy.special.softmax” for `sp.softmax`, where `sp` is that module."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name) or node.id not in self.aliases:
-            return None
-        return ".".join([self.aliases[node.id], *reversed(parts)])
-
-    def may_be_starred(self, name: str, nodes: Iterable[ast.AST]) -> bool:
-        """Whether a bare name is used that `from … import *` takes from that module."""
-        module, _, last = name.rpartition(".")
-        return (
-            module in self.starred
-            and last not in self.bound
-            and any(isinstance(node, ast.Name) and node.id == last for node in nodes)
-        )
-
-
-def is_stub(node: Node) -> bool:
-    """Whether a definition does nothing but raise NotImplementedError."""
-    if isinstance(node, ast.ClassDef):
-        methods = [item for item in node.body if isinstance(item, Node)]
-        return bool(methods) and all(is_stub(item) for item in methods)
-    body = [item for item in node.body if not _is_docstring(item)]
-    return len(body) == 1 and _raises_not_implemented(body[0])
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _raises_not_implemented(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.Raise) or node.exc is None:
-        return False
-    raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
-
-
-def _may_be_kept(node: ast.stmt) -> bool:
-    """Definitions, imports and assignments; never loops, prints or plots."""
-    if isinstance(node, (ast.Expr, ast.For, ast.AsyncFor, ast.While, ast.Delete)):
-        return False
-    return not _is_main_guard(node)
-
-
-def _is_main_guard(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and any(
-        isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
-    )
-
-
-def _is_star_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
-
-
-def _is_future_import(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _definitions(statement: ast.stmt, name: str) -> list[Node]:
-    """Defs and classes of that name in a statement and its branches, in order."""
-    found: list[Node] = []
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Node):
-            if node.name == name:
-                found.append(node)
-        elif isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
-            todo += reversed(list(ast.iter_child_nodes(node)))
-    return found
-
-
-def _called_on(node: ast.stmt) -> Iterator[str]:
-    """Names whose methods a statement calls, or that it hands to setattr."""
-    if isinstance(node, Node):
-        return
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call):
-            continue
-        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and call.args:
-            base = call.args[0]
-        elif isinstance(call.func, ast.Attribute):
-            base = call.func.value
-        else:
-            continue
-        while isinstance(base, (ast.Attribute, ast.Subscript)):
-            base = base.value
-        if isinstance(base, ast.Name):
-            yield base.id
-
-
-def _assigned(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:
-    """What an assignment gives to a name, also as one of `q_a, q_b = 1, 2`."""
-    if isinstance(target, ast.Name):
-        return value if target.id == name else None
-    if not isinstance(target, (ast.Tuple, ast.List)):
-        return None
-    values = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-    plain = not any(isinstance(item, ast.Starred) for item in [*target.elts, *values])
-    for position, item in enumerate(target.elts):
-        if isinstance(item, ast.Name) and item.id == name:
-            return values[position] if plain and len(values) == len(target.elts) else value
-    return None
-
-
-# --- reading files ---------------------------------------------------------------------
-
-
 def read(path: Path) -> Submission:
     """Read a notebook or a module; Unreadable when it cannot be graded."""
-    data = _read_bytes(path)
+    data = read_bytes(path)
     if path.suffix == ".ipynb":
-        cells, made_from = _notebook_cells(path, data)
+        cells, made_from = notebook_cells(path, data)
         kind = "notebook"
     else:
-        _refuse_long(path, len(data) // 4)  # a character has four bytes at most
-        cells, made_from, kind = [Cell(path.name, _decode_module(path, data))], None, "module"
-    _refuse_long(path, sum(len(cell.source) for cell in cells))
+        refuse_long(path, len(data) // 4)  # a character has four bytes at most
+        cells, made_from, kind = [Cell(path.name, decode_module(path, data))], None, "module"
+    refuse_long(path, sum(len(cell.source) for cell in cells))
     statements, broken = parse(cells, kind)
     return Submission(
         path=path,
@@ -370,124 +223,6 @@ def read(path: Path) -> Submission:
         broken=tuple(broken),
         made_from=made_from,
     )
-
-
-def _refuse_long(path: Path, characters: int) -> None:
-    if characters > MAX_SOURCE:
-        raise Unreadable(
-            f"{path.name} holds more than 2 MB of source code; hand in the exercises alone"
-        )
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        if path.is_symlink() or not path.is_file():
-            raise Unreadable(f"{path.name} is not a regular file; hand in the file itself")
-        if path.stat().st_size > MAX_FILE:
-            raise Unreadable(
-                f"{path.name} is larger than 256 MB; clear its outputs and hand it in again"
-            )
-        return path.read_bytes()
-    except OSError as error:
-        raise Unreadable(
-            f"{path.name} could not be read ({error.strerror or type(error).__name__}); "
-            "hand it in again"
-        ) from error
-
-
-def _decode_module(path: Path, data: bytes) -> str:
-    try:
-        encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
-        if encoding.lower().replace("-", "_") in _NOT_FOR_SOURCE:
-            raise LookupError(encoding)
-        return data.decode(encoding)
-    except (SyntaxError, ValueError, LookupError) as error:
-        raise Unreadable(f"{path.name} is not text in UTF-8; save it as UTF-8") from error
-
-
-class _WireCell(msgspec.Struct):
-    cell_type: str
-    source: str | list[str] = ""
-    input: str | list[str] = ""  # what nbformat 3 calls the source of code
-    metadata: dict[str, Any] = {}
-
-    @property
-    def code(self) -> str:
-        """The source in one piece."""
-        found = self.source or self.input
-        if isinstance(found, str):
-            return found
-        # nbformat 2 has lines without their ends
-        ended = not self.input or found[0].endswith("\n")
-        return ("" if ended else "\n").join(found)
-
-
-class _WireSheet(msgspec.Struct):
-    cells: list[_WireCell] = []
-
-
-class _WireNotebook(msgspec.Struct):
-    """The parts of a notebook that are read; outputs are skipped by the decoder."""
-
-    nbformat: int = 4
-    cells: list[_WireCell] | None = None
-    worksheets: list[_WireSheet] | None = None  # before nbformat 4
-    metadata: dict[str, Any] = {}
-
-
-def _notebook_cells(path: Path, data: bytes) -> tuple[list[Cell], str | None]:
-    if not data.strip():
-        return [], None  # an empty file is graded: everything is missing
-    book = _decode_notebook(path, data.removeprefix(b"\xef\xbb\xbf"))
-    all_cells = book.cells
-    if all_cells is None and book.worksheets is not None:
-        all_cells = [cell for sheet in book.worksheets for cell in sheet.cells]
-    if all_cells is None:
-        raise _no_notebook(path, "it has no list of cells")
-    cells = []
-    for number, cell in enumerate(all_cells, 1):
-        if cell.cell_type != "code":
-            continue
-        about = cell.metadata.get("nbgrader")
-        grade_id = about.get("grade_id") if isinstance(about, dict) else None
-        grade_id = grade_id if isinstance(grade_id, str) else None
-        label = f"cell {number}" + (f" ({one_line(grade_id, 60)})" if grade_id else "")
-        cells.append(Cell(label, cell.code, grade_id=grade_id))
-    made_from = book.metadata.get(MADE_BY_US)
-    return cells, made_from if isinstance(made_from, str) else None
-
-
-def _decode_notebook(path: Path, data: bytes) -> _WireNotebook:
-    try:
-        try:
-            return msgspec.json.decode(data, type=_WireNotebook)
-        except msgspec.DecodeError:
-            # what Python's json writes and JSON has not: NaN, and halves of characters
-            return msgspec.json.decode(_as_json(data), type=_WireNotebook)
-    except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise _no_notebook(path, one_line(str(error))) from error
-
-
-def _no_notebook(path: Path, why: str) -> Unreadable:
-    return Unreadable(
-        f"{path.name} is not a notebook ({why}); save it in JupyterLab and hand it in again"
-    )
-
-
-_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
-_HALF = re.compile(rb"(\\u[dD][89abAB]..\\u[dD][c-fC-F]..)|\\u[dD][89a-fA-F]..|(\\.)", re.DOTALL)
-
-
-def _as_json(data: bytes) -> bytes:
-    """JSON as Python's own json module reads it, made strict."""
-
-    def whole(found: re.Match[bytes]) -> bytes:
-        return found[0] if found[1] or found[2] else b"\\ufffd"
-
-    def strict(found: re.Match[bytes]) -> bytes:
-        return _HALF.sub(whole, found[0]) if found[0].startswith(b'"') else b"null"
-
-    return _JSON_TOKEN.sub(strict, data)
 
 
 # --- which file counts -----------------------------------------------------------------

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from autograder.files import MADE_BY_US
 from autograder.nbgrader_plugin.nodes import grade_id_of, node, notebook
-from autograder.submission import MADE_BY_US, Submission
+from autograder.submission import Submission
 
 PUT_BACK = "# This cell was missing from what was handed in; it was put back for grading."
 _CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

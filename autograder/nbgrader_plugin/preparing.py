@@ -18,13 +18,14 @@ from typing import Any
 
 from nbgrader.converters import Autograde, NbGraderException
 
+from autograder.files import MADE_BY_US, Unreadable
 from autograder.nbgrader_plugin import NbgraderError
 from autograder.nbgrader_plugin.courses import has_solutions
 from autograder.nbgrader_plugin.nodes import dumps
 from autograder.pack import Pack, load_pack
 from autograder.quiz import Question, load_quiz
 from autograder.result import SubmissionResult
-from autograder.submission import MADE_BY_US, Chosen, Unreadable, choose
+from autograder.submission import Chosen, choose
 
 OURS = "ObserveAndJudge"
 GIVEN = "autograder_results"  # attribute of a converter: student → result, graded elsewhere

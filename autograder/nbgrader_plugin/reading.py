@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from nbconvert.exporters import NotebookExporter
 
+from autograder.files import MADE_BY_US, MAX_FILE, Unreadable
 from autograder.nbgrader_plugin.courses import converter_of
 from autograder.nbgrader_plugin.nodes import loads, node, notebook
-from autograder.submission import MADE_BY_US, MAX_FILE, Unreadable
 
 
 class SubmissionExporter(NotebookExporter):

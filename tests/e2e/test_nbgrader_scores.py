@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.files import MADE_BY_US
 from autograder.grading import DEFAULT_LIMITS, Assignment, find_submissions, grade_submission
 from autograder.observe.pool import ZygotePool
-from autograder.submission import MADE_BY_US
 from tests.e2e.nbgrader_course import (
     CANARY,
     OWN_TEST,

@@ -114,6 +114,21 @@ class TestReadBack:
         assert said in out
         assert "right." not in out.replace("Its form is right.", "")
 
+    @pytest.mark.parametrize(
+        "source, said",
+        [
+            ("q_twice = 6 * 7", "cannot be read yet"),
+            ("q_twice = 42", "I read this as the number 42"),
+            ("print('hello')\nq_twice = 42.125", "the number 42.125"),
+            ("q_twice = None", "no answer yet"),
+        ],
+    )
+    def test_it_reads_as_grading_does(self, names, capsys, source, said):
+        """By the syntax: what the kernel computed does not count."""
+        names["In"] = ["", "q_twice = 1", source, "read_back('twice', q_twice)"]
+        notebook.read_back("twice", 42)
+        assert said in capsys.readouterr().out
+
     def test_right_and_wrong_answers_look_alike(self, names, capsys):
         notebook.read_back("twice", 42)
         right = capsys.readouterr().out

@@ -32,7 +32,7 @@ def course(tmp_path):
 
 
 def grade(course, **options):
-    options = {"workers": 2, "timeout": 1.0, "quiet": True, **options}
+    options = {"workers": 2, "timeout": 4.0, "quiet": True, **options}
     return Run(course=course, assignment=NAME, **options).grade()
 
 
@@ -106,6 +106,16 @@ class TestAClass:
 
     def test_no_message_has_a_traceback_of_ours(self, graded):
         assert b"Traceback" not in encode(graded[1])
+
+
+def test_a_link_to_somebody_else_s_work_is_no_submission(course):
+    submit(course, "honest", RIGHT)
+    copycat = course / "submitted" / "copycat"
+    copycat.mkdir()
+    (copycat / NAME).symlink_to(course / "submitted" / "honest" / NAME)
+    result = by_student(grade(course))["copycat"]
+    assert (result.outcome, result.score) == ("unreadable", 0.0)
+    assert result.messages == (f"{NAME} is a link; hand in the files themselves",)
 
 
 class TestSeed:

@@ -7,7 +7,7 @@ import pytest
 from autograder import stubs
 from autograder.pack import load_pack
 from autograder.quiz import load_quiz
-from autograder.submission import is_stub
+from autograder.syntax import is_stub
 from tests.unit.courses import DOUBLE, NAME, make_course
 
 MODULE = '''"""A module."""

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from autograder import submission as reading
-from autograder.submission import MADE_BY_US, MAX_SOURCE, Unreadable, choose, is_touched, read
+from autograder import files as reading
+from autograder.files import MADE_BY_US, MAX_SOURCE, Unreadable
+from autograder.submission import choose, is_touched, read
 
 STUB = "def softmax(scores):\n    '''Doc.'''\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 GOOD = "def softmax(scores):\n    return scores"

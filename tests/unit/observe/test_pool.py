@@ -1,10 +1,7 @@
-"""The trusted side: limits, answers, failures of the zygote, and nothing left behind."""
+"""The trusted side: answers, several at a time, and nothing left behind."""
 
 import os
-import signal
-import subprocess
 import sys
-import textwrap
 import threading
 import time
 from pathlib import Path
@@ -15,46 +12,12 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("the sandbox exists on Linux only", allow_module_level=True)
 
-from autograder.observe import supervisor
 from autograder.observe.pool import ZygotePool
 from autograder.observe.protocol import Array
 from autograder.observe.session import Limits, Refused, Stopped
+from tests.unit.observe.processes import children_of, wait_until
 
 ASKS = "def attempt(x):\n    return softmax(x) + 1\n"
-LOOP = "def attempt():\n    while True: pass\n"
-
-
-def zygote_pid(pool):
-    return pool._zygotes[0]._process.pid
-
-
-def wait_until(condition, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
-
-
-def is_gone(pid):
-    """Whether a process has ended, be it reaped yet or not."""
-    try:
-        stat = Path("/proc", str(pid), "stat").read_text(encoding="utf-8")
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
-
-
-def children_of(pid):
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                stat = Path("/proc", entry, "stat").read_text(encoding="utf-8")
-            except OSError:
-                continue
-            if int(stat.rpartition(")")[2].split()[1]) == pid:
-                found.append(int(entry))
-    return found
 
 
 class TestAnswers:
@@ -112,176 +75,6 @@ class TestAnswers:
         assert stopped.value.reason == "timed_out"
 
 
-class TestLimits:
-    def test_the_total_is_over_all_requests(self, pool, observe):
-        source = "import time\ndef attempt(): time.sleep(0.25)\n"
-        with pool.session(Limits(wall=5, total=0.6)) as session:
-            observe.load(session, source)
-            observe.call(session, "attempt")
-            observe.call(session, "attempt")
-            with pytest.raises(Stopped) as stopped:
-                observe.call(session, "attempt")
-        assert stopped.value.message == (
-            "Your code used up the 0.6 s that a whole submission has: "
-            "look for a loop that is longer than it needs to be."
-        )
-
-    def test_a_stopped_session_stays_stopped_with_the_same_words(self, pool, observe, quick):
-        with pool.session(quick) as session:
-            observe.load(session, LOOP)
-            with pytest.raises(Stopped) as first:
-                observe.call(session, "attempt")
-            with pytest.raises(Stopped) as second:
-                observe.call(session, "attempt")
-        assert second.value is first.value
-        assert first.value.message == (
-            "Your code gave no answer within 0.5 s, the limit for one request: "
-            "look for a loop that never ends."
-        )
-
-    def test_what_was_printed_before_a_flood_is_kept(self, pool, observe):
-        source = "def attempt():\n    print('first words')\n    while True: print('x' * 99)\n"
-        with pool.session(Limits(output=5000)) as session:
-            with pytest.raises(Stopped) as stopped:
-                observe(session, source)
-            assert session.log.startswith("first words\nxxx")
-            assert len(session.log) == 5000
-        assert stopped.value.message == (
-            "Your code printed more than the 5000 bytes that a submission may print: "
-            "remove the print from the loop."
-        )
-
-    def test_the_log_of_a_killed_loop_is_kept(self, pool, observe, quick):
-        source = "def attempt():\n    print('before ü')\n    while True: pass\n"
-        with pool.session(quick) as session:
-            with pytest.raises(Stopped):
-                observe(session, source)
-            assert session.log == "before ü\n"
-
-    def test_the_log_holds_the_end_of_a_line_and_survives_bad_bytes(self, pool, observe):
-        source = (
-            "import os\ndef attempt():\n    os.write(1, b'\\xff')\n    print('no end', end='')\n"
-        )
-        with pool.session() as session:
-            observe(session, source)
-        assert session.log == "\ufffdno end"
-
-    def test_a_result_above_the_limit_is_not_read(self, observe):
-        source = "import numpy\ndef attempt(): return numpy.ones(1 << 16)\n"
-        with ZygotePool(body_limit=1 << 16) as pool, pool.session() as session:
-            with pytest.raises(Stopped) as stopped:
-                observe(session, source)
-            assert session.log == ""
-        assert stopped.value.reason == "crashed"
-        assert "above the limit of 65536" in stopped.value.message
-
-    def test_memory_error_is_an_exception_and_the_child_lives(self, pool, observe, quick):
-        with pool.session(quick) as session:
-            outcome = observe(session, "def attempt(): return bytearray(1 << 34)\n")
-            assert outcome["raised"]["type"] == "MemoryError"
-            observe.good(session)
-
-
-class TestExplanation:
-    """What an end means when more than one cause is possible."""
-
-    def explain(self, status, cpu=0.0, resident=0, printed=b""):
-        from autograder.observe.child import explain
-        from autograder.observe.supervisor import Ended
-
-        return explain(Ended(status, cpu, resident), Limits(memory=100), printed, 0).reason
-
-    def test_reasons(self):
-        assert self.explain(3 << 8) == "crashed"
-        assert self.explain(0) == "crashed"
-        assert self.explain(97 << 8) == "crashed"
-        assert self.explain(95 << 8) == "out_of_memory"
-        assert self.explain(signal.SIGSEGV) == "crashed"
-        assert self.explain(signal.SIGSEGV, resident=99 << 20) == "out_of_memory"
-        assert self.explain(signal.SIGABRT, printed=b"std::bad_alloc") == "out_of_memory"
-        assert self.explain(signal.SIGKILL) == "out_of_memory"
-        assert self.explain(signal.SIGKILL, cpu=60.5) == "timed_out"
-        assert self.explain(signal.SIGXCPU) == "timed_out"
-
-
-class TestZygote:
-    """When it fails, no submission pays for it."""
-
-    def test_killed_while_a_submission_runs(self, observe):
-        with ZygotePool() as pool, pool.session() as session:
-            observe.load(session, LOOP)
-            threading.Timer(0.2, os.kill, (zygote_pid(pool), signal.SIGKILL)).start()
-            with pytest.raises(Stopped) as stopped:
-                observe.call(session, "attempt")
-            assert stopped.value.reason == "infrastructure"
-            assert "costs no points" in stopped.value.message
-            with pool.session() as again:
-                observe.good(again)
-
-    def test_killed_between_submissions(self, observe):
-        with ZygotePool() as pool:
-            for _ in range(2):
-                os.kill(zygote_pid(pool), signal.SIGKILL)
-                with pool.session() as session:
-                    observe.good(session)
-
-    def test_stopped_dead_it_is_replaced(self, observe, monkeypatch):
-        monkeypatch.setattr(supervisor, "REPLY_SECONDS", 0.3)
-        with ZygotePool() as pool:
-            os.kill(zygote_pid(pool), signal.SIGSTOP)
-            with pool.session() as session:
-                observe.good(session)
-
-    def test_the_child_dies_with_it(self, observe):
-        with ZygotePool() as pool, pool.session() as session:
-            session.layers()
-            zygote = zygote_pid(pool)
-            (child,) = set(children_of(zygote)) & {session._pid}
-            os.kill(zygote, signal.SIGKILL)
-            wait_until(lambda: is_gone(child))
-
-    def test_a_child_that_cannot_enter_is_not_the_students_fault(self, observe):
-        """Fails closed: here at a limit that cannot be set."""
-        with ZygotePool() as pool:
-            with pool.session(Limits(cpu=-5)) as session, pytest.raises(Stopped) as stopped:
-                observe.good(session)
-            assert stopped.value.reason == "infrastructure"
-            assert "the sandbox could not be entered" in stopped.value.message
-            with pool.session() as session:
-                observe.good(session)
-
-    def test_what_it_cannot_import_is_said(self):
-        from autograder.observe.supervisor import Supervisor, ZygoteDied
-
-        zygote = Supervisor({"path": [], "folder": "/nonexistent", "framework": "numpy"})
-        try:
-            with pytest.raises(ZygoteDied, match="No module named 'numpy'"):
-                zygote.wait_until_ready()
-        finally:
-            zygote.stop()
-
-    def test_an_unknown_framework_is_a_mistake_of_the_caller(self):
-        with pytest.raises(ValueError, match="use 'numpy' or 'torch'"):
-            ZygotePool("jax")
-
-    def test_it_ends_with_the_grader(self):
-        code = textwrap.dedent(
-            """
-            import os, signal
-            from autograder.observe.pool import ZygotePool
-            pool = ZygotePool()
-            session = pool.session()
-            session.layers()
-            print(pool._zygotes[0]._process.pid, session._pid, flush=True)
-            os.kill(os.getpid(), signal.SIGKILL)
-            """
-        )
-        grader = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-        pids = grader.stdout.decode().split()
-        assert len(pids) == 2, grader.stderr
-        wait_until(lambda: all(is_gone(pid) for pid in pids))
-
-
 class TestPool:
     def test_secrets_must_not_be_readable(self, tmp_path):
         inside = Path(np.__path__[0]) / "linalg"
@@ -329,7 +122,7 @@ class TestPool:
 
     def test_nothing_is_left_after_200_sessions(self, observe):
         with ZygotePool() as pool:
-            zygote = zygote_pid(pool)
+            (zygote,) = pool.pids
 
             def counts():
                 wait_until(lambda: not children_of(zygote))

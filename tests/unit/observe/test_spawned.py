@@ -99,6 +99,42 @@ def test_ends_with_its_reason(name, spawned, observe):
     assert time.monotonic() - started < 5
 
 
+LEFT_BEHIND = {
+    "in its group": "subprocess.Popen([sys.executable, '-c', SLEEP])",
+    "a daemon": "subprocess.Popen([sys.executable, '-c', SLEEP], start_new_session=True)",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it is tried and not promised")
+@pytest.mark.parametrize("how", LEFT_BEHIND)
+@pytest.mark.parametrize("end", ["os._exit(3)", "return 7", "os.kill(os.getpid(), 9)"])
+def test_what_a_submission_leaves_behind_ends_too(how, end, spawned, observe, tmp_path):
+    said = tmp_path / "pid"
+    observe.load(
+        spawned,
+        f"""
+import os, subprocess, sys, time
+SLEEP = "import os, time; open({str(said)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+def attempt():
+    {LEFT_BEHIND[how]}
+    while not os.path.exists({str(said)!r}) or not os.path.getsize({str(said)!r}):
+        time.sleep(0.005)
+    {end}
+""",
+    )
+    if end == "return 7":
+        assert observe.call(spawned, "attempt")["value"] == 7
+        spawned.close()
+    else:
+        with pytest.raises(Stopped):
+            observe.call(spawned, "attempt")
+    pid = int(said.read_text("utf-8"))
+    deadline = time.monotonic() + 5
+    while _lives(pid):
+        assert time.monotonic() < deadline, "it lives on"
+        time.sleep(0.01)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits it")
 def test_memory_is_limited(spawned, observe):
     outcome = observe(
