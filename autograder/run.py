@@ -163,7 +163,7 @@ def observer(
     """
     if sys.platform == "linux":
         with _pool(assignment, course, workers) as pool:
-            level: Isolation = pool.isolation  # type: ignore[assignment]
+            level: Isolation = pool.isolation
             if level not in STRONG and not allow_unsandboxed:
                 reasons = "; ".join(f"{name}: {why}" for name, why in pool.missing.items())
                 raise CannotGrade(

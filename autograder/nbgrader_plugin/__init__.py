@@ -16,6 +16,7 @@ nbgrader takes seconds to import, so nothing of it is imported until it is neede
 | `grading` | the preprocessors in place of Execute and SaveAutoGrades |
 | `words` | our words in check cells and comments |
 | `recording` | results that exist already, and the feedback pages |
+| `pages` | what a submission may put into formgrader and feedback |
 """
 
 from __future__ import annotations
@@ -75,13 +76,14 @@ class NbgraderError(Exception):
 
 def configure(c: Any) -> None:
     """Set nbgrader up to grade with this package; called by a course's nbgrader_config.py."""
-    from autograder.nbgrader_plugin import gradebooks, preparing
+    from autograder.nbgrader_plugin import gradebooks, pages, preparing
 
     c.GenerateAssignment.preprocessors = list(GENERATE)
     c.Autograde.exporter_class = READ
     c.Autograde.sanitize_preprocessors = list(SANITIZE)
     c.Autograde.autograde_preprocessors = list(AUTOGRADE)
     c.GenerateFeedback.preprocessors = list(FEEDBACK)
+    pages.sanitise(c)
     gradebooks.put_alembic_on_path()
     preparing.patch_autograde()
 
