@@ -1,0 +1,1 @@
+"""Measurements of the grader beside stock nbgrader: `python -m benchmarks`, or `make bench`."""

@@ -1,0 +1,66 @@
+"""The class that both graders are given: the same notebooks, the same for the same seed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import demo, stubs
+from autograder.pack import Pack, load_pack
+from autograder.quiz import Question, load_quiz
+
+ROOT = Path(__file__).parents[1]
+PS = "ps1_numpy_attention"
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Class:
+    """Folders in nbgrader's layout, and which of the students are right."""
+
+    submitted: Path
+    right: Mapping[str, bool]
+    exercise_points: float  # of the release, without the quiz
+
+    @property
+    def size(self) -> int:
+        return len(self.right)
+
+
+def make_class(folder: Path, count: int) -> Class:
+    """`count` notebooks made from the release: every second one with one misconception."""
+    pack = load_pack(ROOT, PS)
+    students = _students(pack, load_quiz(pack.folder), count)
+    for student in students:
+        demo.hand_in(student, pack, ROOT / "assignments" / PS, folder / student.name / PS)
+    right = {student.name: student.kind == "right" for student in students}
+    return Class(folder, right, _points(ROOT / "assignments" / PS / f"{PS}.ipynb"))
+
+
+def _points(notebook: Path) -> float:
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    about = [cell["metadata"].get("nbgrader", {}) for cell in cells]
+    return sum(
+        float(cell["points"])
+        for cell in about
+        if cell.get("grade") and not cell["grade_id"].startswith("check_q_")
+    )
+
+
+def _students(pack: Pack, questions: Sequence[Question], count: int) -> list[demo.Student]:
+    rng = random.Random(SEED)
+    sources, answers = pack.sources, {question.id: question.answer for question in questions}
+    made = []
+    for number in range(count):
+        code = {name: stubs.student_code(source, name, name) for name, source in sources.items()}
+        kind = "one" if number % 2 else "right"
+        if kind == "one":
+            name = rng.choice(list(pack.exercises))
+            # a public one, since stock nbgrader sees nothing but the public cases
+            known = [m.name for m in pack.exercises[name].misconceptions if not m.hidden]
+            code[name] = stubs.student_code(sources[name], rng.choice(known), name)
+        made.append(demo.Student(f"student{number:03d}", kind, code, answers, "notebook"))
+    return made

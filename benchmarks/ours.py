@@ -1,0 +1,169 @@
+"""Our grader: the command as it is used, and the same work taken apart in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograder.evaluation import OpenSession
+from autograder.grading import DEFAULT_LIMITS, Assignment, grade_submission
+from autograder.observe import worker
+from autograder.observe.session import Answer, Session
+from autograder.result import SubmissionResult
+from autograder.run import observer
+from benchmarks.course import PS, ROOT, Class
+from benchmarks.processes import Measured, measure
+
+RUN_SEED = "benchmark"  # the same cases in every measurement
+
+
+class Ours:
+    """`autograder grade` on a class."""
+
+    def __init__(self, class_: Class, folder: Path, workers: int) -> None:
+        self.class_ = class_
+        self.workers = workers
+        self.document: dict[str, Any] = {}
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def grade(self) -> Measured:
+        """The measured command: full cases, nothing kept from an earlier run."""
+        json_file = self._folder / "result.json"
+        command = [sys.executable, "-m", "autograder.cli", "grade", PS, "--course", str(ROOT)]
+        command += ["--submitted", str(self.class_.submitted), "--json", str(json_file)]
+        command += ["--no-resume", "--workers", str(self.workers), "--seed", RUN_SEED]
+        # the code is ours; the isolation that there was stands in the table
+        command += ["--allow-unsandboxed"]
+        measured = measure(command, self._folder, os.environ)
+        self.document = json.loads(json_file.read_text("utf-8"))
+        return measured
+
+    def wrongly_graded(self) -> list[str]:
+        """Students whose score is not what their code deserves, or who have none."""
+        found = {item["student"]: item for item in self.document["submissions"]}
+        return [
+            student
+            for student, is_right in self.class_.right.items()
+            if student not in found
+            or found[student]["outcome"] != "graded"
+            or (found[student]["score"] == found[student]["max_score"]) != is_right
+        ]
+
+
+# --- taken apart -----------------------------------------------------------------------
+
+
+@dataclass
+class Clock:
+    """Seconds by what they were spent on."""
+
+    spent: dict[str, float] = field(default_factory=dict)
+
+    def timed(self, name: str, action: Callable[..., Any], *arguments: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return action(*arguments)
+        finally:
+            self.spent[name] = self.spent.get(name, 0.0) + time.perf_counter() - start
+
+
+class TimedSession:
+    """A session that says how long its parts took."""
+
+    def __init__(self, session: Session, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+
+    def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
+        found: list[Any] = self._clock.timed("load", self._session.load, statements, options)
+        return found
+
+    def run(self, program: dict[str, Any], answer: Answer | None = None) -> Any:
+        return self._clock.timed("calls", self._session.run, program, answer)
+
+    def close(self) -> None:
+        self._clock.timed("close", self._session.close)
+
+
+class BareSession:
+    """The worker's own functions in this process, with no wall and no channel: the floor.
+
+    For code that is known to be harmless only.
+    """
+
+    def __init__(self) -> None:
+        self._namespace: dict[str, Any] = {"__name__": "submission"}
+
+    def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
+        # no stand-ins: they would take the place of the grader's own modules
+        return worker.load(statements, self._namespace, ())
+
+    def run(self, program: dict[str, Any], answer: Answer | None = None) -> Any:
+        return worker.run(program, self._namespace)
+
+    def close(self) -> None:
+        self._namespace.clear()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Seconds: once for a run, and of one submission after the other on one core."""
+
+    once: dict[str, float]
+    each: dict[str, float]
+    floor: float
+
+
+def take_apart(class_: Class, workers: int) -> Parts:
+    """Where the time goes, measured with one submission at a time."""
+    once = Clock()
+    assignment: Assignment = once.timed("draw cases", Assignment.draw, ROOT, PS, RUN_SEED)
+    _grade_all(class_, assignment, BareSession)  # expectations are computed when first asked for
+    start = time.perf_counter()
+    _grade_all(class_, assignment, BareSession)
+    floor = (time.perf_counter() - start) / class_.size
+
+    opening = observer(assignment, ROOT, DEFAULT_LIMITS, workers, allow_unsandboxed=True)
+    open_session, _ = once.timed("start zygotes", opening.__enter__)
+    try:
+        each = _each(class_, assignment, open_session)
+    finally:
+        opening.__exit__(None, None, None)
+    return Parts(once.spent, each, floor)
+
+
+def _each(class_: Class, assignment: Assignment, open_session: OpenSession) -> dict[str, float]:
+    clock = Clock()
+
+    def open_timed() -> Session:
+        return TimedSession(clock.timed("spawn", open_session), clock)
+
+    start = time.perf_counter()
+    _grade_all(class_, assignment, open_timed)
+    total = time.perf_counter() - start
+    reading = Clock()
+    for folder in _folders(class_):
+        reading.timed("read", assignment.choose, folder)
+    parts = {"read": reading.spent["read"], **clock.spent}
+    parts["judge and rest"] = total - sum(parts.values())
+    return {name: seconds / class_.size for name, seconds in parts.items()}
+
+
+def _grade_all(
+    class_: Class, assignment: Assignment, open_session: OpenSession
+) -> list[SubmissionResult]:
+    return [
+        grade_submission(assignment, folder.parent.name, folder, open_session, "none")
+        for folder in _folders(class_)
+    ]
+
+
+def _folders(class_: Class) -> list[Path]:
+    return [class_.submitted / student / PS for student in class_.right]
