@@ -29,31 +29,43 @@ def not_negative(line: str, *, result: int = 0, credit: float = 0.0) -> BuiltinC
 
 
 def _part(value: Any, index: int) -> np.ndarray[Any, Any]:
-    return np.asarray(value[index] if isinstance(value, tuple) else value)
+    part = np.asarray(value[index] if isinstance(value, tuple) else value)
+    return part.astype(np.float64)
 
 
 def _check_sums_to_one(call: CallView, axis: int, result: int) -> str | None:
-    values = _part(call.result, result).astype(np.float64)
+    values = _part(call.result, result)
     sums = values.sum(axis=axis)
     off = np.abs(sums - 1.0)
-    if sums.size == 0 or off.max() <= SUM_TOLERANCE:
+    if sums.size == 0 or (off <= SUM_TOLERANCE).all():  # NaN is not
         return None
-    worst = np.unravel_index(int(off.argmax()), off.shape)
+    worst = np.unravel_index(int(np.nan_to_num(off, nan=np.inf).argmax()), off.shape)
+    found = f"{_unlike_one(float(sums[worst]))}, expected 1"
+    if values.ndim == 1:
+        return f"the entries sum to {found}"
     where = ", ".join(str(int(index)) for index in worst)
-    what = {0: "column", 1: "row"}.get(axis % values.ndim, "slice")
     if values.ndim != 2:
-        what = "slice"
-    other = values.sum(axis=1 - axis) if values.ndim == 2 else None
-    message = f"{what} {where} sums to {float(sums[worst]):.4g}, expected 1"
-    if other is not None and np.allclose(other, 1.0, atol=SUM_TOLERANCE):
-        message += f"; each {'row' if what == 'column' else 'column'} sums to 1 instead"
+        return f"slice {where} sums to {found}"
+    what, other = ("column", "row") if axis % 2 == 0 else ("row", "column")
+    message = f"{what} {where} sums to {found}"
+    if np.allclose(values.sum(axis=1 - axis % 2), 1.0, rtol=0.0, atol=SUM_TOLERANCE):
+        message += f"; each {other} sums to 1 instead"
     return message
+
+
+def _unlike_one(number: float) -> str:
+    """As many digits as tell it from 1."""
+    shown = (f"{number:.{digits}g}" for digits in (4, 6, 9))
+    return next((text for text in shown if text != "1"), str(number))
 
 
 def _check_not_negative(call: CallView, result: int) -> str | None:
     values = _part(call.result, result)
-    lowest = float(values.min()) if values.size else 0.0
-    return None if lowest >= 0 else f"the smallest entry is {lowest:.4g}, expected none below 0"
+    if (values >= 0).all():
+        return None
+    negative = values[values < 0]
+    lowest = float(negative.min()) if negative.size else float("nan")
+    return f"the smallest entry is {lowest:.4g}, expected none below 0"
 
 
 BUILTIN: dict[str, Callable[..., str | None]] = {
@@ -62,23 +74,32 @@ BUILTIN: dict[str, Callable[..., str | None]] = {
 }
 
 
-def run_builtin(check: BuiltinCheck, call: CallView) -> str | None:
-    """Run a built-in check on one call."""
-    return BUILTIN[check.name](call, **check.parameters)
-
-
 class PackFault(Exception):
-    """An author's check raised: a fault of ours, never of the student."""
+    """A check raised, or returned what it must not: a fault of ours, never of the student."""
 
-    def __init__(self, check: str, error: Exception) -> None:
-        super().__init__(f"the check {check} raised {type(error).__name__}: {error}")
+    def __init__(self, check: str, problem: str) -> None:
+        super().__init__(f"the check {check} {problem}")
         self.check = check
+
+
+def run_builtin(check: BuiltinCheck, call: CallView) -> str | None:
+    """Run a built-in check on one call; PackFault when it cannot be run."""
+    try:
+        with np.errstate(all="ignore"):
+            return BUILTIN[check.name](call, **check.parameters)
+    except Exception as error:
+        raise PackFault(check.name, f"raised {type(error).__name__}: {error}") from error
 
 
 def run_custom(check: CustomCheck, view: CaseView) -> str | Verdict | None:
     """Run an author's check on a case; PackFault when it raises."""
     try:
-        found: str | Verdict | None = check.function(view)
-        return found
+        with np.errstate(all="ignore"):
+            found = check.function(view)
     except Exception as error:
-        raise PackFault(check.name, error) from error
+        raise PackFault(check.name, f"raised {type(error).__name__}: {error}") from error
+    if found is None or isinstance(found, (str, Verdict)):
+        return found
+    raise PackFault(
+        check.name, f"returned {type(found).__name__}, not None, a sentence or a Verdict"
+    )

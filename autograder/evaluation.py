@@ -24,7 +24,7 @@ from autograder.program import Observed, Raised
 from autograder.result import CheckResult, ExerciseOutcome, ExerciseResult
 from autograder.specification import ExerciseSpec
 from autograder.submission import Submission
-from autograder.wire import observed_from_wire, program_to_wire, raised_from_wire
+from autograder.wire import observed_from_wire, raised_from_wire
 
 OpenSession = Callable[[], Session]
 
@@ -239,7 +239,7 @@ class _Run:
         for case in spec.cases:
             try:
                 with _only_stopped():
-                    wire = loaded.session.run(program_to_wire(case.program))
+                    wire = loaded.session.run(case.wire)
                     observed = observed_from_wire(wire)
             except Stopped as ended:
                 observations[case.name] = stop = ended

@@ -17,33 +17,40 @@
     def log_space(scores): ...
 
 What a case returns: a dict of arguments (one call), a list of dicts (several calls), or a
-`Program` of its own. `autograder.pack` finds the files and loads them.
+`Program` of its own, as it must for a class. `autograder.pack` finds the files and loads them.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_origin
+from typing import Any, get_args
 
 import numpy as np
 
 from autograder.observe.protocol import array_from_numpy
 from autograder.program import Call, Generator, Probe, Program, Slot
-from autograder.specification import BuiltinCheck, CaseKind, CustomCheck, ValueSpec
+from autograder.signature import AuthoringError, read_signature, return_specs, value_spec
+from autograder.specification import (
+    FIXED_CHECKS,
+    BuiltinCheck,
+    CaseKind,
+    CustomCheck,
+    ValueSpec,
+)
 
 Implementation = Callable[..., Any]
 CaseFunction = Callable[[np.random.Generator], Mapping[str, Any] | Sequence[Any] | Program]
 
 
-class AuthoringError(Exception):
-    """A mistake in an exercise file; the message names the exercise and the fix."""
-
-
 @dataclass(frozen=True)
 class CaseDefinition:
-    """A case as its author wrote it: a function of a random generator."""
+    """A case as its author wrote it: a function of a random generator.
+
+    raises: name of the exception that the reference raises in it, and a solution has to.
+    """
 
     name: str
     title: str
@@ -51,6 +58,7 @@ class CaseDefinition:
     separates: tuple[str, ...]
     hidden: bool
     kind: CaseKind
+    raises: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,7 @@ class Exercise:
     forbids: tuple[str, ...]
     checks: list[BuiltinCheck | CustomCheck]
     parameters: dict[str, ValueSpec]
+    keywords: frozenset[str]  # parameters that go by keyword only
     returns: tuple[ValueSpec, ...]
     framework: str
     axes_needed: bool
@@ -110,13 +119,23 @@ class Exercise:
         separates: Sequence[str] = (),
         hidden: bool = False,
         kind: CaseKind = "separating",
+        raises: type[Exception] | None = None,
     ) -> Callable[[CaseFunction], CaseFunction]:
-        """Add a case. `separates` names the misconceptions it is there to see."""
+        """Add a case. `separates` names the misconceptions it is there to see.
+
+        raises: the exception that the reference raises in it. Any other exception of the
+        reference is a mistake in the pack, not a part of the exercise.
+        """
+        if kind not in get_args(CaseKind):
+            raise AuthoringError(
+                f"{self.name}: a case is of the kind {' or '.join(get_args(CaseKind))}, not {kind}"
+            )
 
         def register(function: CaseFunction) -> CaseFunction:
             name = function.__name__
             self._claim(name, [case.name for case in self.cases], "case")
-            made = CaseDefinition(name, title, function, tuple(separates), hidden, kind)
+            wanted = None if raises is None else raises.__name__
+            made = CaseDefinition(name, title, function, tuple(separates), hidden, kind, wanted)
             self.cases.append(made)
             return function
 
@@ -135,10 +154,24 @@ class Exercise:
         def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
             name = function.__name__
             self._claim(name, [check.name for check in self.checks], "check")
-            self.checks.append(CustomCheck(name, line, function, public, credit))
+            self.add_check(CustomCheck(name, line, function, public, credit))
             return function
 
         return register
+
+    def add_check(self, check: BuiltinCheck | CustomCheck) -> None:
+        """Add a check that is ready; AuthoringError when its line or its credit cannot be."""
+        if check.line in FIXED_CHECKS or check.line in [known.line for known in self.checks]:
+            raise AuthoringError(
+                f"{self.name}: two checks have the line “{check.line}”; say it in other words"
+            )
+        earned = math.fsum(known.credit for known in (*self.checks, check))
+        if not (check.credit >= 0.0 and earned <= 1.0):
+            raise AuthoringError(
+                f"{self.name}: the credits of all checks are shares of the points: 0 or more, and "
+                f"1 at most together, not {earned:g}"
+            )
+        self.checks.append(check)
 
     def misconception(
         self, sentence: str, *, hint: str, credit: float = 0.0, hidden: bool = False
@@ -172,29 +205,58 @@ class Exercise:
         """The program that a case's return value stands for."""
         if isinstance(drawn, Program):
             return drawn
-        several: Sequence[Any] = [drawn] if isinstance(drawn, Mapping) else drawn
+        if self.is_class:
+            raise AuthoringError(
+                f"{self.name} is a class: its cases return a Program of Construct, LoadWeights, "
+                "Call and so on"
+            )
+        several = [drawn] if isinstance(drawn, Mapping) else drawn
+        if (
+            not isinstance(several, (list, tuple))
+            or not several
+            or not all(isinstance(arguments, Mapping) for arguments in several)
+        ):
+            raise AuthoringError(
+                f"{self.name}: a case returns a dict of arguments, a list of such dicts or a "
+                f"Program, not {type(drawn).__name__}"
+            )
         return Program(steps=tuple(self.call(**arguments) for arguments in several))
 
-    def call(self, /, slot: str | None = None, **arguments: Any) -> Call:
-        """A call of this exercise, its arguments in the order of the signature."""
+    def call(self, /, slot: str | None = None, on: Slot | None = None, **arguments: Any) -> Call:
+        """A call of this exercise, its arguments in the order of the signature.
+
+        slot: where the result is kept for later steps. on: the module that is called, when
+        the exercise is a class.
+        """
+        if self.is_class and on is None:
+            raise AuthoringError(f"{self.name} is a class: name the module to call, as on=Slot(…)")
         unknown = set(arguments) - set(self.parameters)
         if unknown:
             raise AuthoringError(f"{self.name} has no argument called {', '.join(sorted(unknown))}")
-        names = tuple(name for name in self.parameters if name in arguments)
+        given = [name for name in self.parameters if name in arguments]
+        names = tuple(name for name in given if name not in self.keywords)
         # a gap (an optional argument left out) makes the later ones go by keyword
-        in_order = tuple(self.parameters)[: len(names)] == names
-        values = {name: self._as_argument(arguments[name]) for name in names}
-        if in_order:
-            return Call(self.name, tuple(values.values()), {}, names, slot)
-        return Call(self.name, (), values, names, slot)
+        if tuple(self.parameters)[: len(names)] != names:
+            names = ()
+        values = {name: self._as_argument(arguments[name]) for name in given}
+        return Call(
+            target=self.name if on is None else on,
+            args=tuple(values[name] for name in names),
+            kwargs={name: values[name] for name in given if name not in names},
+            argument_names=names,
+            slot=slot,
+        )
 
     def _as_argument(self, value: Any) -> Any:
-        """NumPy draws become tensors where the exercise works on tensors."""
-        if self.framework == "torch":
-            if isinstance(value, (np.ndarray, np.generic)):
-                return array_from_numpy(np.asarray(value), "torch")
-            if isinstance(value, (list, tuple)):
-                return type(value)(self._as_argument(item) for item in value)
+        """NumPy draws become tensors where the exercise works on tensors, sizes plain numbers."""
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray) and self.framework == "torch":
+            return array_from_numpy(value, "torch")
+        if isinstance(value, list):
+            return [self._as_argument(item) for item in value]
+        if isinstance(value, tuple):
+            return tuple(self._as_argument(item) for item in value)
         return value
 
     def _claim(self, name: str, taken: Sequence[str], what: str) -> None:
@@ -222,57 +284,42 @@ def exercise(
     """
 
     def make(reference: Implementation) -> Exercise:
-        parameters, returns = _read_annotations(reference)
+        name = reference.__name__
+        if not (points > 0 and math.isfinite(points)):
+            raise AuthoringError(f"{name}: points are a number above 0, not {points}")
+        signature = read_signature(reference)
+        parameters = {
+            parameter.name: value_spec(parameter.annotation)
+            for parameter in signature.parameters.values()
+        }
+        returns = return_specs(signature.return_annotation)
         found = framework or next(
             (spec.framework for spec in (*parameters.values(), *returns) if spec.framework),
             "torch" if inspect.isclass(reference) else "numpy",
         )
-        return Exercise(
-            name=reference.__name__,
+        made = Exercise(
+            name=name,
             points=float(points),
             reference=reference,
             order=order,
             needs=tuple(needs),
             forbids=tuple(forbids),
-            checks=list(checks),
+            checks=[],
             parameters=parameters,
+            keywords=frozenset(
+                parameter.name
+                for parameter in signature.parameters.values()
+                if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            ),
             returns=returns,
             framework=found,
             axes_needed=axes_needed,
         )
+        for check in checks:
+            made.add_check(check)
+        return made
 
     return make
-
-
-def _read_annotations(
-    reference: Implementation,
-) -> tuple[dict[str, ValueSpec], tuple[ValueSpec, ...]]:
-    """Argument and result specifications; a class is described by its forward method."""
-    function = getattr(reference, "forward", reference.__init__) if inspect.isclass(
-        reference
-    ) else reference  # fmt: skip
-    signature = inspect.signature(function, eval_str=True)
-    parameters = {
-        name: _value_spec(parameter.annotation)
-        for name, parameter in signature.parameters.items()
-        if name != "self"
-    }
-    result = signature.return_annotation
-    if get_origin(result) is tuple:
-        return parameters, tuple(_value_spec(part) for part in get_args(result))
-    return parameters, (_value_spec(result),)
-
-
-def _value_spec(annotation: Any) -> ValueSpec:
-    """Read a jaxtyping annotation (by its attributes, so that none is imported here)."""
-    if annotation in (int, float, bool):
-        return ValueSpec(kind=annotation.__name__)
-    axes = getattr(annotation, "dim_str", None)
-    array_type = getattr(annotation, "array_type", None)
-    if axes is None or array_type is None:
-        return ValueSpec()
-    framework = "torch" if array_type.__module__.split(".")[0] == "torch" else "numpy"
-    return ValueSpec("array", tuple(axes.split()), framework)
 
 
 __all__ = [

@@ -7,50 +7,45 @@ that fails explains the rest, so later ones are not reported for that case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator, Mapping, Sequence
 
 from autograder import wording
 from autograder.checks import run_builtin, run_custom
-from autograder.diagnose import diagnose
-from autograder.numerics import compare, tolerance_for
-from autograder.observe.protocol import Array
+from autograder.comparison import judge_values
+from autograder.diagnose import CaseOutcome as CaseOutcome
+from autograder.diagnose import Diagnosis, diagnose
+from autograder.form import Fault, Step, judge_form
 from autograder.observe.session import Stopped
 from autograder.program import Backward, Call, Observed, Raised
-from autograder.result import CheckResult, ExerciseOutcome, ExerciseResult
-from autograder.results_view import (
-    Part,
-    Unreadable,
-    case_view,
-    expected_count,
-    part_of,
-    parts_of,
-    words_for,
-)
+from autograder.result import CheckOutcome, CheckResult, ExerciseOutcome, ExerciseResult
+from autograder.results_view import case_view
 from autograder.specification import (
+    DTYPE,
+    FINITE,
+    GRADIENTS,
+    RUNS,
+    SHAPE,
+    TYPE,
+    UNTOUCHED,
+    VALUES,
     BuiltinCheck,
     Case,
+    CaseView,
+    CustomCheck,
     ExerciseSpec,
-    ValueSpec,
     Verdict,
 )
 
-CaseOutcome = Sequence[Observed] | Stopped
-
-RUNS, TYPE, SHAPE, DTYPE, FINITE = "runs", "type", "shape", "dtype", "finite"
-VALUES, GRADIENTS, UNTOUCHED = "values", "gradients", "arguments untouched"
-
-
-@dataclass(frozen=True)
-class Fault:
-    """The first thing that is wrong in one case."""
-
-    check: str
-    message: str
-    outcome: ExerciseOutcome = "failed"
+# An exception says more than wrong values in another case; a limit says more than both.
+_GRAVITY: dict[ExerciseOutcome, int] = {
+    "infrastructure": 0,
+    "missing": 1,
+    "timed_out": 2,
+    "out_of_memory": 2,
+    "crashed": 2,
+    "error": 3,
+    "failed": 4,
+}
 
 
 def check_names(spec: ExerciseSpec) -> tuple[str, ...]:
@@ -65,9 +60,11 @@ def check_names(spec: ExerciseSpec) -> tuple[str, ...]:
 
 
 def judge(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> ExerciseResult:
-    """The result of one exercise. Cases that were not observed are left out of the judgement.
+    """The result of one exercise.
 
-    Raises nothing on any observation: what a submission returned can be anything.
+    Cases after the one that ended the session need not be observed; to pass, all must be.
+    Raises nothing on any observation, since what a submission returned can be anything. A
+    check of the author's that raises is a PackFault.
     """
     faults: dict[str, Fault] = {}
     for case in spec.cases:
@@ -75,40 +72,41 @@ def judge(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> Exerci
             fault = judge_case(spec, case, observations[case.name])
             if fault is not None:
                 faults[case.name] = fault
-    if not observations or not faults:
-        return _passed(spec, observations)
+    if not faults:
+        unseen = [case.name for case in spec.cases if case.name not in observations]
+        if unseen or not spec.cases:
+            return infrastructure(spec, f"{len(unseen)} cases were not observed")
+        return _passed(spec)
     # what a student can look at comes first
-    ordered = sorted(
+    first = min(
         (case for case in spec.cases if case.name in faults),
         key=lambda case: (_GRAVITY.get(faults[case.name].outcome, 9), case.hidden),
     )
-    first = ordered[0]
     fault = faults[first.name]
-    found = diagnose(spec, observations, tuple(faults)) if fault.outcome == "failed" else ()
-    if fault.outcome == "error":
+    if fault.outcome == "infrastructure":
+        return infrastructure(spec, fault.message)
+    if all(one.outcome == "missing" for one in faults.values()) and len(faults) == len(spec.cases):
+        return missing(spec)
+    found = Diagnosis()
+    if fault.outcome in ("failed", "error"):
         found = diagnose(spec, observations, tuple(faults))
-    score = _score(spec, faults, found, observations)
+    seen = [case for case in spec.cases if case.name in observations]
+    lines = wording.failed(spec, first, fault.headline, fault.message, len(faults), len(seen))
+    lines += wording.causes(
+        spec, found.names, found.matching, found.failing, statistical=found.statistical
+    ) or wording.next_step(first, fault.check, fault.outcome)
     return ExerciseResult(
         name=spec.name,
         outcome=fault.outcome,
-        score=None if fault.outcome == "infrastructure" else score,
+        score=_score(spec, faults, found, observations),
         max_score=spec.points,
-        misconceptions=tuple(found),
-        checks=_check_results(spec, faults),
-        feedback=wording.feedback(spec, first, fault.check, fault.message, found, len(faults)),
+        misconceptions=found.names,
+        checks=_check_results(spec, faults, seen),
+        feedback="\n".join(lines),
     )
 
 
-# An exception says more than wrong values in another case; a limit says more than both.
-_GRAVITY = {
-    "infrastructure": 0,
-    "missing": 1,
-    "timed_out": 2,
-    "out_of_memory": 2,
-    "crashed": 2,
-    "error": 3,
-    "failed": 4,
-}
+# --- one case ----------------------------------------------------------------------------
 
 
 def judge_case(spec: ExerciseSpec, case: Case, observed: CaseOutcome) -> Fault | None:
@@ -117,278 +115,139 @@ def judge_case(spec: ExerciseSpec, case: Case, observed: CaseOutcome) -> Fault |
         return Fault(RUNS, observed.message, observed.reason)
     for index, expected in enumerate(case.expected):
         if index >= len(observed):
-            return Fault(RUNS, "the call did not finish", "crashed")
-        fault = _judge_step(spec, case, index, observed[index], expected)
+            return Fault(RUNS, "the observation ended before the last step", "crashed")
+        fault = _judge_step(Step(spec, case, index), observed[index], expected)
         if fault is not None:
             return fault
     fault, is_statistical = _judge_invariants(spec, case, observed)
     if fault is not None:
         return fault
     if not is_statistical:
-        for index, expected in enumerate(case.expected):
-            fault = _judge_values(spec, case, index, observed[index], expected)
-            if fault is not None:
-                return fault
-    for index, expected in enumerate(case.expected):
-        changed = [name for name in observed[index].changed if name not in expected.changed]
-        if changed:
-            names = " and ".join(f"`{name}`" for name in changed[:3])
-            return Fault(UNTOUCHED, f"the call changed its argument {names}; work on a copy")
-    return None
+        for index in _calls_first(case):
+            if case.expected[index].raised is None:
+                step = Step(spec, case, index)
+                fault = judge_values(step, observed[index], case.expected[index])
+                if fault is not None:
+                    return fault
+    return _judge_side_effects(case, observed)
 
 
-def _judge_step(
-    spec: ExerciseSpec, case: Case, index: int, observed: Observed, expected: Observed
-) -> Fault | None:
+def _calls_first(case: Case) -> list[int]:
+    """Positions of the steps: gradients are looked at when all values are right."""
+    steps = case.program.steps
+    return sorted(range(len(case.expected)), key=lambda i: isinstance(steps[i], Backward))
+
+
+def _judge_step(step: Step, observed: Observed, expected: Observed) -> Fault | None:
+    done = step.case.program.steps[step.index]
     if expected.raised is not None:
-        return _judge_exception(observed, expected.raised)
+        return _judge_exception(step, observed, expected.raised)
     if observed.raised is not None:
-        return _fault_of_exception(observed.raised)
-    step = case.program.steps[index]
-    if not isinstance(step, Call):
-        return None  # gradients and descriptions are compared with the values
-    count = expected_count(expected.value)
-    if count == 1:
-        returns = spec.returns[0]
-        return _judge_form(spec, case, index, observed.value, expected.value, returns, "")
-    parts = parts_of(observed.value, count)
-    if parts is None:
-        got = words_for(observed.value)
-        return Fault(TYPE, f"returned {got}, expected {count} values")
-    for number, (got_part, wanted) in enumerate(zip(parts, expected.value, strict=True)):
-        returns = spec.returns[number] if number < len(spec.returns) else ValueSpec()
-        where = f"return value {number + 1}: "
-        fault = _judge_form(spec, case, index, got_part, wanted, returns, where)
-        if fault is not None:
-            return fault
-    return None
+        if observed.raised.is_a("Unfit") and not isinstance(done, Call):
+            return Fault(TYPE, wording.one_line(observed.raised.message))
+        return _fault_of_exception(step, observed.raised)
+    if isinstance(done, Call):
+        return judge_form(step, observed.value, expected.value)
+    return None  # gradients and descriptions are compared with the values
 
 
-def _judge_exception(observed: Observed, wanted: Raised) -> Fault | None:
+def _judge_exception(step: Step, observed: Observed, wanted: Raised) -> Fault | None:
     if observed.raised is None:
-        return Fault(VALUES, f"expected {wanted.type_name} to be raised, but nothing was raised")
+        message = f"expected {wanted.type_name} to be raised, got {step.words(observed.value)}"
+        return Fault(VALUES, message, heading="no exception")
     if observed.raised.is_a(wanted.type_name):
         return None
-    fault = _fault_of_exception(observed.raised)
-    if fault.outcome == "error":
-        return Fault(
-            VALUES,
-            f"expected {wanted.type_name} to be raised, got {observed.raised.type_name}",
-        )
-    return fault
+    fault = _fault_of_exception(step, observed.raised)
+    if fault.outcome != "error":
+        return fault
+    got = wording.exception(observed.raised, step.hidden)
+    message = f"expected {wanted.type_name} to be raised; {got}"
+    return Fault(VALUES, message, heading="the wrong exception")
 
 
-def _fault_of_exception(raised: Raised) -> Fault:
-    if raised.type_name == "Missing" or raised.is_a("NotImplementedError"):
-        return Fault(RUNS, "not written yet", "missing")
+def _fault_of_exception(step: Step, raised: Raised) -> Fault:
+    name = step.spec.name
+    if raised.type_name == "Missing":
+        return Fault(RUNS, wording.NOT_WRITTEN, "missing")
+    if raised.is_a("NotImplementedError"):
+        inside = raised.function
+        if inside is None or name in inside.split("."):
+            return Fault(RUNS, wording.exception(raised, step.hidden), "missing")
+        called = wording.one_line(inside, 80)
+        return Fault(RUNS, f"your code calls `{called}`, which is {wording.NOT_WRITTEN}", "error")
     if raised.is_a("MemoryError"):
         return Fault(RUNS, wording.out_of_memory(raised), "out_of_memory")
-    return Fault(RUNS, wording.exception(raised), "error")
-
-
-def _judge_form(
-    spec: ExerciseSpec,
-    case: Case,
-    index: int,
-    value: Any,
-    expected: Any,
-    returns: ValueSpec,
-    where: str,
-) -> Fault | None:
-    """Type, shape, dtype and finiteness of one returned value."""
-    wanted = part_of(expected)
-    if isinstance(wanted, Unreadable):
-        return None  # an object such as an Axes, which later steps look into
-    got = part_of(value)
-    if isinstance(got, Unreadable):
-        hint = "; is there a return statement?" if value is None else ""
-        return Fault(TYPE, f"{where}returned {got.words}, expected {_kind(wanted)}{hint}")
-    if wanted.framework == "torch" and got.framework not in ("torch", "scalar"):
-        return Fault(TYPE, f"{where}returned {words_for(value)}, expected a tensor")
-    if wanted.framework == "numpy" and got.framework == "torch":
-        return Fault(TYPE, f"{where}returned a tensor, expected a NumPy array")
-    if got.shape != wanted.shape:
-        sizes = wording.sizes(spec, case, index)
-        return Fault(SHAPE, where + wording.shape(got.shape, wanted.shape, returns, sizes))
-    if got.data is None or got.dtype.startswith("complex"):
-        return Fault(
-            DTYPE, f"{where}returned values of dtype {got.dtype}, which cannot be compared"
-        )
-    fault = _judge_dtype(spec, case, index, got, wanted, where)
-    if fault is not None:
-        return fault
-    assert wanted.data is not None
-    stray = ~np.isfinite(got.data) & np.isfinite(wanted.data)
-    if got.data.dtype.kind == "f" and stray.any():
-        message = wording.not_finite(got.data, stray, returns, case.hidden)
-        return Fault(FINITE, where + message)
-    return None
-
-
-def _kind(wanted: Part) -> str:
-    if wanted.framework == "torch":
-        return "a tensor"
-    return "a number" if wanted.shape == () else "an array"
-
-
-def _judge_dtype(
-    spec: ExerciseSpec, case: Case, index: int, got: Part, wanted: Part, where: str
-) -> Fault | None:
-    """PyTorch results have the dtype of the floating inputs; masks are bool; NumPy is free."""
-    if spec.framework != "torch" or wanted.framework != "torch":
-        return None
-    if wanted.dtype == "bool":
-        if got.dtype != "bool":
-            return Fault(DTYPE, f"{where}returned dtype {got.dtype}, expected bool")
-        return None
-    if not wanted.dtype.startswith(("float", "bfloat")):
-        return None
-    inputs = _input_dtypes(case, index)
-    if inputs and got.dtype not in inputs:
-        return Fault(
-            DTYPE, f"{where}returned dtype {got.dtype}, expected {inputs[0]} as the inputs have"
-        )
-    return None
-
-
-def _input_dtypes(case: Case, index: int) -> list[str]:
-    """Floating dtypes of a call's arguments; for other steps, of every call's."""
-    step = case.program.steps[index]
-    calls = [step] if isinstance(step, Call) else [call for _, call in case.program.calls]
-    return [
-        dtype
-        for call in calls
-        for dtype in _dtypes_in(list(call.named.values()))
-        if dtype.startswith(("float", "bfloat"))
-    ]
-
-
-def _dtypes_in(values: Sequence[Any]) -> list[str]:
-    found: list[str] = []
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            found += _dtypes_in(value)
-        elif isinstance(value, Array):
-            found.append(value.dtype)
-        elif isinstance(value, np.ndarray):
-            found.append(value.dtype.name)
-        elif type(value).__module__.split(".")[0] == "torch" and hasattr(value, "dtype"):
-            found.append(str(value.dtype).removeprefix("torch."))
-    return found
+    return Fault(RUNS, wording.exception(raised, step.hidden), "error")
 
 
 def _judge_invariants(
     spec: ExerciseSpec, case: Case, observed: Sequence[Observed]
 ) -> tuple[Fault | None, bool]:
     """(the first fault, whether the values of this case are random and not compared)."""
-    view = case_view(case.program, observed, case.expected)
+    view = case_view(case, observed) if spec.checks else None
     if view is None:
         return None, False
     is_statistical = False
     for check in spec.checks:
-        if isinstance(check, BuiltinCheck):
-            for call in view.calls:
-                message = run_builtin(check, call)
-                if message:
-                    return Fault(check.line, message), is_statistical
-        else:
-            found = run_custom(check, view)
-            is_statistical |= isinstance(found, Verdict)
-            message = found.message if isinstance(found, Verdict) else found
-            if message:
-                return Fault(check.line, str(message)), is_statistical
+        message, verdict = _run_check(check, view)
+        is_statistical |= verdict
+        if message:
+            shown = "it does not hold here" if case.hidden else message
+            return Fault(check.line, shown), is_statistical
     return None, is_statistical
 
 
-def _judge_values(
-    spec: ExerciseSpec, case: Case, index: int, observed: Observed, expected: Observed
-) -> Fault | None:
-    if expected.raised is not None:
-        return None
-    step = case.program.steps[index]
-    check = GRADIENTS if isinstance(step, Backward) else VALUES
-    count = expected_count(expected.value)
-    for number, (label, got, wanted) in enumerate(_pairs(observed.value, expected.value, count)):
-        returns = ValueSpec()
-        if isinstance(step, Call):
-            returns = spec.returns[min(number, len(spec.returns) - 1)]
-        fault = _compare_part(spec, case, index, check, label, got, wanted, returns)
-        if fault is not None:
-            return fault
+def _run_check(check: BuiltinCheck | CustomCheck, view: CaseView) -> tuple[str | None, bool]:
+    """(what is wrong, whether it is the check's to judge random values)."""
+    if isinstance(check, BuiltinCheck):
+        messages: Iterator[str | None] = (run_builtin(check, call) for call in view.calls)
+        return next((message for message in messages if message), None), False
+    found = run_custom(check, view)
+    if isinstance(found, Verdict):
+        return found.message, True
+    return found, False
+
+
+def _judge_side_effects(case: Case, observed: Sequence[Observed]) -> Fault | None:
+    for index, expected in enumerate(case.expected):
+        step = case.program.steps[index]
+        known = step.named if isinstance(step, Call) else {}
+        changed = [
+            name for name in known
+            if name in observed[index].changed and name not in expected.changed
+        ]  # fmt: skip
+        if changed:
+            names = " and ".join(f"`{name}`" for name in changed[:3])
+            message = f"expected {names} to be left as it was, but the call changed it"
+            return Fault(UNTOUCHED, f"{message}; work on a copy")
     return None
 
 
-def _pairs(got: Any, wanted: Any, count: int) -> list[tuple[str, Any, Any]]:
-    """(label, got, expected) of everything in a result that can be compared."""
-    if isinstance(wanted, Mapping):
-        inner = got if isinstance(got, Mapping) else {}
-        return [
-            (f"{key}{': ' if not isinstance(item, Mapping) else ' '}{label}", g, w)
-            for key, item in wanted.items()
-            for label, g, w in _pairs(inner.get(key), item, 1)
-        ]
-    if count > 1:
-        parts = parts_of(got, count) or [None] * count
-        return [
-            (f"return value {number + 1}: ", part, item)
-            for number, (part, item) in enumerate(zip(parts, wanted, strict=True))
-        ]
-    return [("", got, wanted)]
+# --- results -----------------------------------------------------------------------------
 
 
-def _compare_part(
-    spec: ExerciseSpec,
-    case: Case,
-    index: int,
-    check: str,
-    label: str,
-    got_value: Any,
-    wanted_value: Any,
-    returns: ValueSpec,
-) -> Fault | None:
-    wanted = part_of(wanted_value)
-    if isinstance(wanted, Unreadable):
-        same = type(got_value) is type(wanted_value) and (
-            got_value == wanted_value or not isinstance(wanted_value, str)
-        )
-        return None if same else Fault(check, f"{label}got {words_for(got_value)}")
-    got = part_of(got_value)
-    if isinstance(got, Unreadable) or got.data is None or wanted.data is None:
-        if check == GRADIENTS and got_value is None:
-            return Fault(check, f"{label}no gradient arrives: the graph is cut before it")
-        return Fault(check, f"{label}got {words_for(got_value)}, expected {_kind(wanted)}")
-    if got.shape != wanted.shape:
-        return Fault(check, label + wording.shape(got.shape, wanted.shape, returns, {}))
-    dtypes = [got.dtype, *_input_dtypes(case, index)]
-    found = compare(got.data, wanted.data, tolerance_for(dtypes, wanted.data))
-    if found is None:
-        return None
-    return Fault(check, label + wording.difference(found, returns, case.hidden))
-
-
-def _passed(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> ExerciseResult:
-    if not observations:
-        return infrastructure(spec, "no case was observed")
+def _passed(spec: ExerciseSpec) -> ExerciseResult:
     return ExerciseResult(
         name=spec.name,
         outcome="passed",
         score=spec.points,
         max_score=spec.points,
         checks=tuple(CheckResult(name=name, outcome="passed") for name in check_names(spec)),
-        feedback=wording.passed(spec, len(observations)),
+        feedback=wording.passed(spec, len(spec.cases)),
     )
 
 
 def missing(spec: ExerciseSpec) -> ExerciseResult:
     """The result of an exercise that was left as the stub was, or is not there."""
     skipped = tuple(CheckResult(name=name, outcome="skipped") for name in check_names(spec)[1:])
+    first = CheckResult(name=RUNS, outcome="failed", message=wording.NOT_WRITTEN)
     return ExerciseResult(
         name=spec.name,
         outcome="missing",
         score=0.0,
         max_score=spec.points,
-        checks=(CheckResult(name=RUNS, outcome="failed", message="not written yet"), *skipped),
-        feedback=f"{spec.name}: not written yet.",
+        checks=(first, *skipped),
+        feedback=wording.missing(spec),
     )
 
 
@@ -399,40 +258,57 @@ def infrastructure(spec: ExerciseSpec, message: str) -> ExerciseResult:
         outcome="infrastructure",
         score=None,
         max_score=spec.points,
-        feedback=f"{spec.name}: could not be graded, through no fault of yours ({message}).",
+        feedback=wording.infrastructure(spec, message),
     )
 
 
-def _check_results(spec: ExerciseSpec, faults: Mapping[str, Fault]) -> tuple[CheckResult, ...]:
-    """One entry a check: failed with the first message; skipped after every case's fault."""
+def _check_results(
+    spec: ExerciseSpec, faults: Mapping[str, Fault], seen: Sequence[Case]
+) -> tuple[CheckResult, ...]:
+    """One entry a check: failed with the first message; skipped where no case reached it."""
     names = check_names(spec)
-    cases = {case.name: case for case in spec.cases}
     reached = max(names.index(fault.check) for fault in faults.values())
-    all_failed = len(faults) == len(spec.cases)
+    if len(faults) < len(seen):  # a case that passed reached them all
+        reached = len(names)
     results = []
     for position, name in enumerate(names):
-        here = [(cases[key], fault) for key, fault in faults.items() if fault.check == name]
-        here.sort(key=lambda pair: pair[0].hidden)
-        if here:
-            case, fault = here[0]
-            message = f"{wording.case_words(spec, case)}: {fault.message}"
+        failing = [case for case in seen if case.name in faults and faults[case.name].check == name]
+        if failing:
+            case = min(failing, key=lambda case: case.hidden)
+            text = wording.sentence(faults[case.name].message)
+            message = f"{wording.case_words(spec, case)}: {text}"
             results.append(CheckResult(name=name, outcome="failed", message=message))
         else:
-            skipped = all_failed and position > reached
-            results.append(CheckResult(name=name, outcome="skipped" if skipped else "passed"))
+            outcome: CheckOutcome = "skipped" if position > reached else "passed"
+            results.append(CheckResult(name=name, outcome=outcome))
     return tuple(results)
 
 
 def _score(
     spec: ExerciseSpec,
     faults: Mapping[str, Fault],
-    found: Sequence[str],
+    found: Diagnosis,
     observations: Mapping[str, CaseOutcome],
 ) -> float:
-    """Nothing, unless the one misconception found or the checks that passed carry credit."""
-    share = spec.mistake(found[0]).credit if len(found) == 1 else 0.0
-    failed = {fault.check for fault in faults.values()}
-    if not failed & {RUNS, TYPE, SHAPE}:
-        earned = sum(check.credit for check in spec.checks if check.line not in failed)
-        share = max(share, earned)
+    """Nothing, unless the one misconception found or the checks that hold carry credit."""
+    share = spec.mistake(found.names[0]).credit if len(found.names) == 1 else 0.0
+    if not {fault.check for fault in faults.values()} & {RUNS, TYPE, SHAPE, DTYPE, FINITE}:
+        share = max(share, _earned(spec, faults, observations))
     return round(spec.points * min(share, 1.0), 2)
+
+
+def _earned(
+    spec: ExerciseSpec, faults: Mapping[str, Fault], observations: Mapping[str, CaseOutcome]
+) -> float:
+    """The credit of the checks that hold in every case, also after another fault."""
+    views: list[CaseView] = []
+    for case in spec.cases:
+        observed = observations.get(case.name)
+        if case.name in faults and observed is not None and not isinstance(observed, Stopped):
+            view = case_view(case, observed)
+            views += [] if view is None else [view]
+    return sum(
+        check.credit
+        for check in spec.checks
+        if check.credit and not any(_run_check(check, view)[0] for view in views)
+    )

@@ -28,6 +28,13 @@ TOLERANCES: dict[str, tuple[float, float]] = {
 }
 _COARSENESS = ("float64", "float32", "float16", "bfloat16")
 
+# A whole number that was computed in floating point is off by rounding, never by this much.
+# Without a bound, 10^12 plus 500 would pass as 10^12 to a relative 1e-9.
+WHOLE_SLACK = 1e-3
+
+_TINY = float(np.finfo(np.float64).tiny)
+_WHOLE = "biu"  # kinds of dtypes: bool, signed and unsigned integers
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -46,6 +53,8 @@ class Tolerance:
 class Difference:
     """How two arrays of one shape differ.
 
+    worst: index of the wrong entry that is furthest off, the first one that is no finite number
+    where there is one. error: how far; infinite or NaN where one side is.
     ratio: the largest error in units of the tolerance (above 1 is a difference).
     """
 
@@ -58,21 +67,37 @@ class Difference:
     ratio: float
 
 
+def magnitude_of(arrays: Iterable[np.ndarray[Any, Any]]) -> float:
+    """The largest finite absolute value in any of the arrays; 0 when there is none."""
+    largest = 0.0
+    for array in arrays:
+        sizes = np.abs(_wide(array))
+        finite = sizes[np.isfinite(sizes)]
+        largest = max(largest, float(finite.max(initial=0.0)))
+    return largest
+
+
 def tolerance_for(
-    dtypes: Iterable[str], expected: np.ndarray[Any, Any], *, half: bool = False
+    dtypes: Iterable[str],
+    expected: np.ndarray[Any, Any],
+    *,
+    half: bool = False,
+    magnitude: float | None = None,
 ) -> Tolerance:
     """The tolerance for a result, by the coarsest of the floating dtypes involved.
 
     Without `half`, float32 is the coarsest that counts: a half-precision result then has
     to be as right as a float32 one. The absolute part grows and shrinks with the largest
-    expected value, so that tiny inputs are judged as sharply as unit-size ones.
+    expected value, so that tiny inputs are judged as sharply as unit-size ones. Where
+    several arrays belong together, `magnitude` is that of all: a gradient that is zero but
+    for rounding has to be as small beside the others, not beside itself.
     """
     known = [name for name in dtypes if name in TOLERANCES]
     rank = max((_COARSENESS.index(name) for name in known), default=0)
     name = _COARSENESS[rank if half else min(rank, 1)]
     relative, absolute = TOLERANCES[name]
-    finite = np.abs(expected[np.isfinite(expected)]) if expected.size else np.zeros(0)
-    magnitude = float(finite.max()) if finite.size else 0.0
+    if magnitude is None:
+        magnitude = magnitude_of([expected])
     return Tolerance(relative, absolute * (magnitude if magnitude > 0 else 1.0))
 
 
@@ -87,33 +112,25 @@ def compare(
 
     Shapes must be equal already: nothing is broadcast here. Infinities equal only
     themselves. A NaN equals nothing, unless `nan_equal` (used to compare a wrong
-    submission with a misconception, where NaN patterns are evidence).
+    submission with a misconception, where NaN patterns are evidence). Integers and truth
+    values are exact; a float may stand for one when it is off by rounding only.
     """
-    if got.shape != expected.shape:
-        raise ValueError(f"shapes differ: {got.shape} and {expected.shape}")
-    if got.size == 0:
-        return None
-    left = got.astype(np.complex128 if got.dtype.kind == "c" else np.float64)
-    right = expected.astype(np.complex128 if expected.dtype.kind == "c" else np.float64)
-    with np.errstate(all="ignore"):
-        error = np.abs(left - right)
-        ratio = error / np.maximum(tolerance.bound(right), np.finfo(np.float64).tiny)
-    finite = np.isfinite(left) & np.isfinite(right)
-    same = np.where(finite, ratio <= 1.0, left == right)
+    error, ratio = _errors(got, expected, tolerance)
     if nan_equal:
-        same |= np.isnan(left) & np.isnan(right)
-    if same.all():
+        ratio = np.where(_is_nan(got) & _is_nan(expected), 0.0, ratio)
+    wrong = ratio > 1.0
+    if not wrong.any():
         return None
-    badness = np.where(same, -1.0, np.where(finite, ratio, np.inf))
-    worst = tuple(int(i) for i in np.unravel_index(int(badness.argmax()), badness.shape))
+    distance = np.where(wrong, np.where(np.isfinite(error), error, np.inf), -1.0)
+    worst = tuple(int(i) for i in np.unravel_index(int(distance.argmax()), distance.shape))
     return Difference(
-        count=int((~same).sum()),
-        size=int(same.size),
+        count=int(wrong.sum()),
+        size=int(wrong.size),
         worst=worst,
         got=got[worst].item(),
         expected=expected[worst].item(),
         error=float(error[worst]),
-        ratio=float(badness[worst]),
+        ratio=float(ratio.max()),
     )
 
 
@@ -124,11 +141,35 @@ def error_ratio(
 
     Infinite where one side is NaN or infinite and the other is not.
     """
-    if got.size == 0:
-        return 0.0
-    left, right = got.astype(np.float64), expected.astype(np.float64)
+    _, ratio = _errors(got, expected, tolerance)
+    ratio = np.where(_is_nan(got) & _is_nan(expected), 0.0, ratio)
+    return float(ratio.max(initial=0.0))
+
+
+def _errors(
+    got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], tolerance: Tolerance
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """(absolute errors, errors in units of what is allowed); infinite: never equal."""
+    if got.shape != expected.shape:
+        raise ValueError(f"shapes differ: {got.shape} and {expected.shape}")
+    left, right = _wide(got), _wide(expected)
     with np.errstate(all="ignore"):
-        ratio = np.abs(left - right) / np.maximum(tolerance.bound(right), np.finfo(np.float64).tiny)
-    equal = (left == right) | (np.isnan(left) & np.isnan(right))
-    ratio = np.where(equal, 0.0, np.where(np.isfinite(ratio), ratio, np.inf))
-    return float(ratio.max())
+        error = np.abs(left - right)
+        allowed = tolerance.bound(right)
+        if expected.dtype.kind in _WHOLE:
+            allowed = np.minimum(allowed, WHOLE_SLACK)
+        ratio = error / np.maximum(allowed, _TINY)
+    if got.dtype.kind in _WHOLE and expected.dtype.kind in _WHOLE:
+        # not as float64, to which integers above 2^53 are rounded
+        return error, np.where(got == expected, 0.0, np.maximum(ratio, 2.0))
+    comparable = np.isfinite(left) & np.isfinite(right)
+    return error, np.where(left == right, 0.0, np.where(comparable, ratio, np.inf))
+
+
+def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _is_nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    nan: np.ndarray[Any, Any] = np.isnan(_wide(array))
+    return nan

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercise import AuthoringError, Exercise
+from autograder.exercise import AuthoringError, CaseDefinition, Exercise, Misconception
 from autograder.observe.inprocess import observe
 from autograder.program import Observed, Program
 from autograder.specification import Case, ExerciseSpec, KnownMistake, LazyMap
@@ -49,7 +49,7 @@ def assignments_of(course: Path) -> list[str]:
     folder = course / "solutions"
     return sorted(
         child.name
-        for child in folder.iterdir()
+        for child in (folder.iterdir() if folder.is_dir() else ())
         if child.is_dir() and (child / "__init__.py").exists()
     )
 
@@ -81,15 +81,14 @@ class Pack:
     def draw(self, name: str, seed: str, *, public_only: bool = False) -> ExerciseSpec:
         """The exercise with its cases drawn for `seed`, expectations computed live."""
         exercise = self.exercises[name]
+        known = [m for m in exercise.misconceptions if not (public_only and m.hidden)]
         cases = tuple(
-            self._draw_case(exercise, definition, seed)
+            self._draw_case(exercise, definition, seed, known)
             for definition in exercise.cases
             if not (public_only and definition.hidden)
         )
         mistakes = tuple(
-            KnownMistake(m.name, m.sentence, m.hint, m.credit, m.hidden)
-            for m in exercise.misconceptions
-            if not (public_only and m.hidden)
+            KnownMistake(m.name, m.sentence, m.hint, m.credit, m.hidden) for m in known
         )
         return ExerciseSpec(
             name=name,
@@ -114,26 +113,49 @@ class Pack:
         namespace = {**vars(self.modules[name]), name: implementation}
         return observe(namespace, program)
 
-    def _draw_case(self, exercise: Exercise, definition: Any, seed: str) -> Case:
+    def _draw_case(
+        self,
+        exercise: Exercise,
+        definition: CaseDefinition,
+        seed: str,
+        known: Sequence[Misconception],
+    ) -> Case:
         rng = case_generator(seed, self.name, exercise.name, definition.name)
+        what = f"{exercise.name}: the case {definition.name}"
         try:
             program = exercise.program(definition.function(rng))
+            expected = self.observe(exercise.name, exercise.reference, in_double(program))
+        except AuthoringError as error:
+            raise AuthoringError(f"{what}: {error}") from error
         except Exception as error:
+            raise AuthoringError(f"{what} raised {type(error).__name__}: {error}") from error
+        if not expected:
+            raise AuthoringError(f"{what} has no steps; let it call the exercise")
+        raised = expected[-1].raised
+        if definition.raises is None and raised is not None:
             raise AuthoringError(
-                f"{exercise.name}: the case {definition.name} raised "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        implementations = {m.name: m.implementation for m in exercise.misconceptions}
+                f"{what}: the reference raised {raised.type_name}: {raised.message}; repair it, "
+                f"or give the case raises={raised.type_name} if solutions have to"
+            )
+        if definition.raises is not None and (
+            raised is None or raised.type_name != definition.raises
+        ):
+            got = "nothing" if raised is None else raised.type_name
+            raise AuthoringError(
+                f"{what}: the reference should raise {definition.raises} and raised {got}"
+            )
+        implementations = {m.name: m.implementation for m in known}
+        kept_back = {m.name for m in exercise.misconceptions} - set(implementations)
         return Case(
             name=definition.name,
             title=definition.title,
             program=program,
-            expected=self.observe(exercise.name, exercise.reference, in_double(program)),
+            expected=expected,
             explanations=LazyMap(
                 tuple(implementations),
                 lambda key: self.observe(exercise.name, implementations[key], program),
             ),
-            separates=definition.separates,
+            separates=tuple(name for name in definition.separates if name not in kept_back),
             hidden=definition.hidden,
             kind=definition.kind,
         )
@@ -214,13 +236,19 @@ def _in_order(exercises: Sequence[Exercise]) -> list[Exercise]:
     done: list[Exercise] = []
 
     def visit(exercise: Exercise, path: tuple[str, ...]) -> None:
-        if exercise in done:
+        if exercise.name in [item.name for item in done]:
             return
         if exercise.name in path:
-            raise AuthoringError(f"{exercise.name} needs itself, through {' → '.join(path)}")
+            circle = " → ".join([*path[path.index(exercise.name) :], exercise.name])
+            raise AuthoringError(
+                f"{exercise.name} needs itself ({circle}); take one of them out of `needs`"
+            )
         for name in exercise.needs:
             if name not in by_name:
-                raise AuthoringError(f"{exercise.name} needs {name}, which this set does not have")
+                known = ", ".join(other for other in by_name if other != exercise.name) or "none"
+                raise AuthoringError(
+                    f"{exercise.name} needs {name}, which this set does not have; it has: {known}"
+                )
             visit(by_name[name], (*path, exercise.name))
         done.append(exercise)
 

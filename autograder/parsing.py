@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from autograder.magics import (
@@ -109,18 +110,35 @@ def parse(cells: Sequence[Cell], kind: str) -> tuple[list[Statement], list[Broke
     with _filters, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # “invalid escape sequence” in their strings
         for cell in cells:
-            for found in _parse_cell(cell, kind):
-                if isinstance(found, BrokenCell):
-                    broken.append(found)
-                    continue
-                binds, reads, changes = _names(found.node, found.source, postponed)
-                statements.append(
-                    Statement(
-                        found.node, found.source, found.line, cell.label, binds, reads, changes
-                    )
-                )
-                postponed = postponed or _postpones(found.node)
+            keep = len(cell.source) <= _MAX_KEPT
+            read = _statements_of if keep else _statements_of.__wrapped__
+            found, faults, postponed = read(cell, kind, postponed)
+            statements += found
+            broken += faults
     return statements, broken
+
+
+# Cells that a class has in common (the lesson's own, untouched stubs) are parsed once.
+_MAX_KEPT = 20_000
+
+
+@lru_cache(maxsize=512)
+def _statements_of(
+    cell: Cell, kind: str, postponed: bool
+) -> tuple[tuple[Statement, ...], tuple[BrokenCell, ...], bool]:
+    """Statements and faults of a cell, and whether annotations are postponed from there on."""
+    statements: list[Statement] = []
+    broken: list[BrokenCell] = []
+    for found in _parse_cell(cell, kind):
+        if isinstance(found, BrokenCell):
+            broken.append(found)
+            continue
+        binds, reads, changes = _names(found.node, found.source, postponed)
+        statements.append(
+            Statement(found.node, found.source, found.line, cell.label, binds, reads, changes)
+        )
+        postponed = postponed or _postpones(found.node)
+    return tuple(statements), tuple(broken), postponed
 
 
 def _parse_cell(cell: Cell, kind: str) -> list[_Piece | BrokenCell]:

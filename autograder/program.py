@@ -37,7 +37,10 @@ class Probe:
 
 @dataclass(frozen=True)
 class Slot:
-    """What an earlier step stored under `name`; `item` picks one of several values."""
+    """What an earlier step stored under `name`; `item` picks one of several values.
+
+    A call that is stored as "result" also stores its arguments: "result.x" and so on.
+    """
 
     name: str
     item: int | None = None
@@ -47,8 +50,9 @@ class Slot:
 class Call:
     """Call a name of the submission, or the object in a slot, with positional arguments.
 
-    argument_names are for messages (and for `changed`). watch: "arguments" (were they
-    modified?) is on by default; "allocation" (the largest tensor made) is not.
+    argument_names are for messages (and for `changed`); a positional argument without one is
+    called "argument 1" and so on. watch: "arguments" (were they modified?) is on by default;
+    "allocation" (the largest tensor made) is not.
     """
 
     target: str | Slot
@@ -61,7 +65,10 @@ class Call:
     @property
     def named(self) -> dict[str, Any]:
         """Arguments by name, positional ones first."""
-        return {**dict(zip(self.argument_names, self.args, strict=False)), **self.kwargs}
+        count = len(self.args)
+        names = list(self.argument_names[:count])
+        names += [f"argument {number + 1}" for number in range(len(names), count)]
+        return {**dict(zip(names, self.args, strict=True)), **self.kwargs}
 
 
 @dataclass(frozen=True)
@@ -99,12 +106,14 @@ class Backward:
     """Gradients of the result in `slot`, for the arguments that require them and for parameters.
 
     The cotangent of each floating result is cos(1.7·k + seed) at its k-th entry: fixed,
-    without symmetry, and the same on both sides whatever made the result.
+    without symmetry, and the same on both sides whatever made the result. `item`: of this
+    one of several results only.
     """
 
     slot: str
     seed: int = 0
     module: str | None = None
+    item: int | None = None
 
 
 @dataclass(frozen=True)
@@ -147,13 +156,17 @@ class Program:
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception of the student's code. `line` and `cell` point into their source."""
+    """An exception of the student's code. `line` and `cell` point into their source.
+
+    `function` is the qualified name of the function in which it was raised.
+    """
 
     type_name: str
     bases: tuple[str, ...]
     message: str
     line: int | None = None
     cell: str | None = None
+    function: str | None = None
 
     def is_a(self, type_name: str) -> bool:
         """Whether it is an exception of that class or of a subclass."""

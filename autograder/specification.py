@@ -8,13 +8,23 @@ the grade agree.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+from autograder.observe.protocol import Prepared
 from autograder.program import Observed, Program
+from autograder.wire import program_to_wire
 
 CaseKind = Literal["separating", "robustness"]
+
+# Names of the checks that every exercise has, in the order of judging. The author's own lines
+# stand between FINITE and VALUES. Released test files hold these names: they stay.
+RUNS, TYPE, SHAPE, DTYPE, FINITE = "runs", "type", "shape", "dtype", "finite"
+VALUES, GRADIENTS, UNTOUCHED = "values", "gradients", "arguments untouched"
+FIXED_CHECKS = (RUNS, TYPE, SHAPE, DTYPE, FINITE, VALUES, GRADIENTS, UNTOUCHED)
 
 
 @dataclass(frozen=True)
@@ -84,19 +94,26 @@ class CallView:
     arguments: by name; arrays are NumPy arrays whatever the framework, generators and
         probes are as the case made them.
     result, expected: an array, a number, or a tuple of several.
+    notes: what a call was watched for, such as "largest_allocation" (advisory).
     """
 
     arguments: Mapping[str, Any]
     result: Any
     expected: Any
     dtype: str | None = None
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class CaseView:
-    """All calls of one case. The last call's fields are the view's own, for short."""
+    """All calls of one case. The last call's fields are the view's own, for short.
+
+    steps: what every step of the case's program gave, calls or not, in order: the parameters
+    that `DescribeModule` found, gradients, a picture. Nothing in a view can be written to.
+    """
 
     calls: Sequence[CallView]
+    steps: Sequence[Any] = ()
 
     @property
     def arguments(self) -> Mapping[str, Any]:
@@ -126,6 +143,11 @@ class Case:
     separates: tuple[str, ...] = ()
     hidden: bool = False
     kind: CaseKind = "separating"
+
+    @cached_property
+    def wire(self) -> Prepared:
+        """The program in its plain form, encoded once for a whole class."""
+        return Prepared(program_to_wire(self.program))
 
 
 @dataclass(frozen=True)
@@ -164,8 +186,24 @@ class ExerciseSpec:
         raise KeyError(name)
 
 
+class LazySequence(Sequence[Any]):
+    """A sequence whose items are computed each time they are asked for."""
+
+    def __init__(self, length: int, compute: Callable[[int], Any]) -> None:
+        self._length = length
+        self._compute = compute
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return tuple(self._compute(i) for i in range(self._length)[index])
+        return self._compute(range(self._length)[index])
+
+
 class LazyMap(Mapping[str, Any]):
-    """A mapping whose values are computed when first asked for.
+    """A mapping whose values are computed when first asked for, once.
 
     Misconceptions are run only for cases that somebody failed, so a class of right
     submissions never pays for them.
@@ -175,13 +213,18 @@ class LazyMap(Mapping[str, Any]):
         self._keys = tuple(keys)
         self._compute = compute
         self._values: dict[str, Any] = {}
+        self._lock = threading.RLock()  # a class is judged in several threads
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._keys:
             raise KeyError(key)
-        if key not in self._values:
-            self._values[key] = self._compute(key)
-        return self._values[key]
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = self._compute(key)
+            return self._values[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys  # without computing it
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)

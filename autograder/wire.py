@@ -60,9 +60,13 @@ def in_double(program: Program) -> Program:
 def to_wire(value: Any) -> Any:
     """An argument in its plain form; TypeError for what the vocabulary does not have."""
     # NumPy scalars first: np.float64 is a float, but not one that the protocol carries
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, np.generic):
+        return to_wire(value.item())
+    if isinstance(value, np.ndarray):
         return array_from_numpy(np.asarray(value))
-    if value is None or isinstance(value, (bool, int, float, str, Array)):
+    if value is None or type(value) in (bool, int, float, str, Array):
+        if type(value) is int and not -(2**63) <= value < 2**63:
+            raise TypeError(f"a case cannot hand over {value}: whole numbers have 64 bits at most")
         return value
     if isinstance(value, Generator):
         return {SPECIAL: "generator", "seed": value.seed, "framework": value.framework}
@@ -71,16 +75,26 @@ def to_wire(value: Any) -> Any:
         return {SPECIAL: "probe", "source": value.source, "name": value.name, "call": call}
     if isinstance(value, Slot):
         return {SPECIAL: "slot", "name": value.name, "item": value.item}
-    if isinstance(value, (list, tuple)):
-        return type(value)(to_wire(item) for item in value)
+    if isinstance(value, list):
+        return [to_wire(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(to_wire(item) for item in value)
     if isinstance(value, Mapping):
-        return {str(key): to_wire(item) for key, item in value.items()}
+        return _mapping_to_wire(value)
     if type(value).__module__.split(".")[0] == "torch":
         return _tensor_to_wire(value)
     raise TypeError(
         f"a case cannot hand over a {type(value).__name__}: use arrays, numbers, strings, "
         "None, lists, Generator, Probe or Slot"
     )
+
+
+def _mapping_to_wire(value: Mapping[Any, Any]) -> dict[str, Any]:
+    if value.get(SPECIAL) == "dtype":  # one that came over the wire
+        return dict(value)
+    if SPECIAL in value or not all(type(key) is str for key in value):
+        raise TypeError(f"a case cannot hand over a dictionary with keys {list(value)!r:.80}")
+    return {key: to_wire(item) for key, item in value.items()}
 
 
 def _tensor_to_wire(value: Any) -> Any:
@@ -125,7 +139,7 @@ def _step_to_wire(step: Step) -> dict[str, Any]:
             return {"do": "mode", "slot": step.slot, "training": step.training}
         case Backward():
             wire = {"do": "backward", "slot": step.slot, "seed": step.seed}
-            return {**wire, "module": step.module}
+            return {**wire, "module": step.module, "item": step.item}
         case DescribeModule():
             return {"do": "describe_module", "slot": step.slot, "values": step.values}
         case ReadAxes():
@@ -149,8 +163,14 @@ def _widen(value: Any) -> Any:
         if plain.dtype in ("float16", "bfloat16", "float32") and plain.data is not None:
             return replace(plain, dtype="float64", data=plain.data.astype(np.float64))
         return plain
-    if isinstance(value, (list, tuple)):
-        return type(value)(_widen(item) for item in value)
+    if isinstance(value, list):
+        return [_widen(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_widen(item) for item in value)
+    if isinstance(value, Probe) and value.call is not None:
+        return replace(value, call=_widen(value.call))
+    if isinstance(value, Mapping):
+        return {key: _widen(item) for key, item in value.items()}
     return value
 
 
@@ -223,6 +243,7 @@ def observed_to_wire(observed: Observed) -> dict[str, Any]:
             "message": raised.message,
             "line": raised.line,
             "cell": raised.cell,
+            "function": raised.function,
         },
         "changed": list(observed.changed),
         "notes": dict(observed.notes),
@@ -244,18 +265,27 @@ def _one_observed(wire: Mapping[str, Any]) -> Observed:
     return Observed(
         value=wire.get("value"),
         raised=None if raised is None else raised_from_wire(raised),
-        changed=tuple(str(name) for name in wire.get("changed", ())),
+        changed=_texts(wire.get("changed", [])),
         notes=dict(wire.get("notes", {})),
     )
 
 
 def raised_from_wire(wire: Mapping[str, Any]) -> Raised:
     """An exception from its plain form; KeyError or TypeError when it is none."""
-    line, cell = wire.get("line"), wire.get("cell")
+    type_name, message = _texts([wire["type"], wire["message"]])
+    line, cell, function = wire.get("line"), wire.get("cell"), wire.get("function")
     return Raised(
-        type_name=str(wire["type"]),
-        bases=tuple(str(base) for base in wire["bases"]),
-        message=str(wire["message"]),
-        line=line if isinstance(line, int) else None,
+        type_name=type_name,
+        bases=_texts(wire["bases"]),
+        message=message,
+        line=line if type(line) is int and line > 0 else None,
         cell=cell if isinstance(cell, str) else None,
+        function=function if isinstance(function, str) else None,
     )
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    """A list of texts; TypeError for anything else."""
+    if not isinstance(values, (list, tuple)) or not all(isinstance(v, str) for v in values):
+        raise TypeError("texts were expected")
+    return tuple(values)

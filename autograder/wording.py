@@ -6,7 +6,7 @@ and improved in one place. Hidden cases show their sizes and kind, never their v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,22 +14,61 @@ import numpy as np
 from autograder.numerics import Difference
 from autograder.observe.protocol import Array
 from autograder.program import Call, Generator, Raised
-from autograder.specification import Case, ExerciseSpec, ValueSpec
+from autograder.result import ExerciseOutcome
+from autograder.results_view import clean, one_line, shape_words
+from autograder.specification import (
+    DTYPE,
+    FINITE,
+    GRADIENTS,
+    SHAPE,
+    TYPE,
+    UNTOUCHED,
+    VALUES,
+    Case,
+    ExerciseSpec,
+    ValueSpec,
+)
+
+NOT_WRITTEN = "not written yet"
 
 # What an index of an axis counts, where course.md has a name for the axis.
 AXIS_WORDS = {"n_k": "key", "n_q": "query", "d_k": "feature", "d_v": "feature", "n": "token"}
-MAX_MESSAGE = 300
+
+# How the first line of a feedback says which check failed, or what ended the code.
+_WRONG = {
+    TYPE: "wrong type",
+    SHAPE: "wrong shape",
+    DTYPE: "wrong dtype",
+    FINITE: "NaN or infinity",
+    VALUES: "wrong values",
+    GRADIENTS: "wrong gradients",
+    UNTOUCHED: "a changed argument",
+}
+_ENDED: dict[ExerciseOutcome, str] = {
+    "error": "an exception",
+    "timed_out": "too slow",
+    "out_of_memory": "out of memory",
+    "crashed": "a crash",
+    "infrastructure": "not graded",
+    "missing": NOT_WRITTEN,
+}
 
 
-def clean(text: str, limit: int = MAX_MESSAGE) -> str:
-    """A student's text made safe to print: no control characters, bounded length.
+def headline(check: str, outcome: ExerciseOutcome) -> str:
+    """“wrong values”, “too slow”, or for an author's check: “each column sums to 1” fails."""
+    return _ENDED.get(outcome) or _WRONG.get(check) or f"“{check}” fails"
 
-    (Escaping for HTML is the business of whoever writes HTML.)
-    """
-    visible = "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
-    return visible if len(visible) <= limit else visible[: limit - 1] + "…"
+
+def sentence(text: str) -> str:
+    """A text that begins like a sentence and ends like one, once."""
+    text = text.strip()
+    first = text.split(" ", 1)[0].rstrip(":,;")
+    if first.isalpha() and first.islower():
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "?", "!", "…")) else f"{text}."
+
+
+# --- where ---------------------------------------------------------------------------------
 
 
 def sizes(spec: ExerciseSpec, case: Case, index: int) -> dict[str, int]:
@@ -40,7 +79,7 @@ def sizes(spec: ExerciseSpec, case: Case, index: int) -> dict[str, int]:
         return found
     for name, value in step.named.items():
         parameter = spec.parameters.get(name, ValueSpec())
-        shape_of = value.shape if isinstance(value, (Array, np.ndarray)) else None
+        shape_of = getattr(value, "shape", None)
         if parameter.axes is not None and shape_of is not None:
             if len(parameter.axes) == len(shape_of):
                 for axis, size in zip(parameter.axes, shape_of, strict=True):
@@ -54,87 +93,38 @@ def sizes(spec: ExerciseSpec, case: Case, index: int) -> dict[str, int]:
 def case_words(spec: ExerciseSpec, case: Case) -> str:
     """How a case is referred to: by title and sizes, or only by sizes when it is hidden."""
     calls = case.program.calls
-    inside = ", ".join(f"{name} = {size}" for name, size in _case_sizes(spec, case).items())
-    many = f"{len(calls)} calls" if len(calls) > 1 else ""
-    details = ", ".join(part for part in (inside, many) if part)
+    details = [
+        f"{name} = {size}"
+        for name, size in (sizes(spec, case, calls[0][0]) if calls else {}).items()
+    ]
+    if len(calls) > 1:
+        details.append(f"{len(calls)} calls")
     if case.hidden:
-        kind = _kind_of_inputs(case)
-        details = ", ".join(part for part in (kind, details) if part)
-        return f"a hidden case ({details})" if details else "a hidden case"
-    return f"“{case.title}” ({details})" if details else f"“{case.title}”"
-
-
-def _case_sizes(spec: ExerciseSpec, case: Case) -> dict[str, int]:
-    calls = case.program.calls
-    return sizes(spec, case, calls[0][0]) if calls else {}
+        details = [kind for kind in [_kind_of_inputs(case)] if kind] + details
+    name = "a hidden case" if case.hidden else f"“{case.title}”"
+    return f"{name} ({', '.join(details)})" if details else name
 
 
 def _kind_of_inputs(case: Case) -> str:
     for _, call in case.program.calls:
         for value in call.named.values():
-            if isinstance(value, Array):
-                return value.dtype
-            if isinstance(value, np.ndarray):
-                return str(value.dtype.name)
             if isinstance(value, Generator):
                 return "random draws"
+            dtype = dtype_of(value)
+            if dtype is not None:
+                return dtype
     return ""
 
 
-def shape(
-    got: tuple[int, ...], wanted: tuple[int, ...], returns: ValueSpec, sizes: Mapping[str, int]
-) -> str:
-    """“expected shape (n_k, n_q) = (5, 3), got (3, 5): the axes are swapped”."""
-    named = ""
-    if returns.axes is not None and len(returns.axes) == len(wanted) and wanted:
-        named = f"({', '.join(returns.axes)}) = "
-    message = f"expected shape {named}{wanted}, got {got}"
-    if len(got) == 2 and got == wanted[::-1] and got != wanted:
-        return message + ": the axes are swapped"
-    if len(got) != len(wanted):
-        return message + f": {len(got)} axes instead of {len(wanted)}"
-    strange = [size for size, right in zip(got, wanted, strict=True) if size != right]
-    known = {size: name for name, size in sizes.items()}
-    if len(strange) == 1 and strange[0] in known:
-        message += f": {strange[0]} is {known[strange[0]]} here"
-    return message
-
-
-def not_finite(
-    got: np.ndarray[Any, Any], stray: np.ndarray[Any, Any], returns: ValueSpec, hidden: bool
-) -> str:
-    """“4 of 15 entries are NaN, the first at [0, 2] (key 0, query 2)”."""
-    first = tuple(int(i) for i in np.unravel_index(int(stray.argmax()), stray.shape))
-    what = "NaN" if np.isnan(got[stray]).all() else "NaN or infinite"
-    if got.shape == ():
-        return f"the result is {what}, expected a finite number"
-    where = f", the first at {place(first, returns)}" if not hidden else ""
-    return f"{int(stray.sum())} of {stray.size} entries are {what}, expected finite numbers{where}"
-
-
-def difference(found: Difference, returns: ValueSpec, hidden: bool) -> str:
-    """“at [2, 1] (key 2, query 1) expected 0.0321, got 0.5; 12 of 15 entries are off”."""
-    if hidden:
-        if found.size == 1:
-            return "the value is wrong"
-        return f"{found.count} of {found.size} entries are wrong"
-    got, expected = number(found.got, found.expected), number(found.expected, found.got)
-    if found.worst == ():
-        return f"expected {expected}, got {got}"
-    message = f"at {place(found.worst, returns)} expected {expected}, got {got}"
-    if found.count > 1:
-        message += f"; {found.count} of {found.size} entries are off, by up to {found.error:.3g}"
-    return message
-
-
-def number(value: Any, beside: Any) -> str:
-    """A number with as many digits as tell it from the one beside it."""
-    if isinstance(value, (bool, int)):
-        return str(value)
-    for digits in (4, 6, 9, 12, 17):
-        if f"{value:.{digits}g}" != f"{beside:.{digits}g}":
-            return f"{value:.{digits}g}"
-    return f"{value!r}"
+def dtype_of(value: Any) -> str | None:
+    """The name of the dtype of an array or tensor argument; None for anything else."""
+    if isinstance(value, Array):
+        return value.dtype
+    if isinstance(value, np.ndarray):
+        return str(value.dtype.name)
+    if type(value).__module__.split(".")[0] == "torch" and hasattr(value, "shape"):
+        return str(value.dtype).removeprefix("torch.")
+    return None
 
 
 def place(index: tuple[int, ...], returns: ValueSpec) -> str:
@@ -148,14 +138,100 @@ def place(index: tuple[int, ...], returns: ValueSpec) -> str:
     return f"{bare} ({', '.join(f'{AXIS_WORDS[a]} {i}' for a, i in zip(axes, index, strict=True))})"
 
 
-def exception(raised: Raised) -> str:
-    """“your code raised ValueError: …, in line 4 of cell 12”."""
+# --- expected and got ----------------------------------------------------------------------
+
+
+def shape(
+    got: tuple[int, ...], wanted: tuple[int, ...], returns: ValueSpec, sizes: Mapping[str, int]
+) -> str:
+    """“expected shape (n_k, n_q) = (5, 3), got (3, 5): the axes are swapped”."""
+    if not wanted:
+        return f"expected a single number, got shape {shape_words(got)}"
+    named = ""
+    if returns.axes is not None and len(returns.axes) == len(wanted):
+        comma = "," if len(wanted) == 1 else ""
+        named = f"({', '.join(returns.axes)}{comma}) = "
+    what = shape_words(got) if got else "a single number"
+    message = f"expected shape {named}{wanted}, got {what}"
+    if len(got) == 2 and got == wanted[::-1]:
+        return message + ": the axes are swapped"
+    if len(got) != len(wanted):
+        axes = "axis" if len(got) == 1 else "axes"
+        return message + (f": {len(got)} {axes} instead of {len(wanted)}" if got else "")
+    strange = {size for size, right in zip(got, wanted, strict=True) if size != right}
+    names = [name for name, size in sizes.items() if size in strange]
+    if len(strange) == 1 and len(names) == 1:
+        message += f": {names[0]} is {sizes[names[0]]} here"
+    return message
+
+
+def not_finite(
+    got: np.ndarray[Any, Any], stray: np.ndarray[Any, Any], returns: ValueSpec, hidden: bool
+) -> str:
+    """“expected finite numbers, got NaN in 4 of 15 entries, first at [0, 2] (key 0, query 2)”."""
+    what = "NaN" if np.isnan(got[stray]).all() else "NaN or infinity"
+    if not np.isnan(got[stray]).any():
+        what = "infinity"
+    if got.shape == ():
+        return f"expected a finite number, got {what}"
+    first = tuple(int(i) for i in np.unravel_index(int(stray.argmax()), stray.shape))
+    where = "" if hidden else f", first at {place(first, returns)}"
+    count = int(stray.sum())
+    return f"expected finite numbers, got {what} in {_of_entries(count, stray.size)}{where}"
+
+
+def difference(found: Difference, returns: ValueSpec, hidden: bool) -> str:
+    """“at [2, 1] (key 2, query 1), expected 0.0321, got 0.5; 12 of 15 entries are off”."""
+    if hidden:
+        if found.worst == ():
+            return "the number is wrong"
+        return f"{_of_entries(found.count, found.size)} {_are(found.count)} wrong"
+    got, expected = number(found.got, found.expected), number(found.expected, found.got)
+    if found.worst == ():
+        return f"expected {expected}, got {got}"
+    message = f"at {place(found.worst, returns)}, expected {expected}, got {got}"
+    if found.count > 1:
+        by = f", by up to {found.error:.3g}" if np.isfinite(found.error) else ""
+        message += f"; {_of_entries(found.count, found.size)} are off{by}"
+    return message
+
+
+def _of_entries(count: int, size: int) -> str:
+    return f"{count} of {size} {'entry' if size == 1 else 'entries'}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def number(value: Any, beside: Any) -> str:
+    """A number with as many digits as tell it from the one beside it."""
+    if isinstance(value, (bool, int)):
+        return str(value)
+    for digits in (4, 6, 9, 12, 17):
+        if f"{value:.{digits}g}" != f"{beside:.{digits}g}":
+            return f"{value:.{digits}g}"
+    return f"{value!r}"
+
+
+def exception(raised: Raised, hidden: bool = False) -> str:
+    """“your code raised ValueError: … (line 4 of cell 12)”."""
+    name = exception_name(raised, hidden)
     where = ""
     if raised.line is not None:
-        where = f" (line {raised.line} of {clean(raised.cell or 'your code', 80)})"
-    message = clean(raised.message).strip()
-    colon = f": {message}" if message else ""
-    return f"your code raised {clean(raised.type_name, 80)}{colon}{where}"
+        where = f" (line {raised.line} of {one_line(raised.cell or 'your code', 80)})"
+    message = one_line(raised.message)
+    if hidden:  # a submission may put what it was given into its message
+        note = "; its message is not shown, since the case is hidden" if message else ""
+        return f"your code raised {name}{where}{note}"
+    return f"your code raised {name}{f': {message}' if message else ''}{where}"
+
+
+def exception_name(raised: Raised, hidden: bool = False) -> str:
+    """The type of an exception; in a hidden case only if it can be nothing else than a name."""
+    if hidden and not (raised.type_name.isidentifier() and len(raised.type_name) <= 40):
+        return "an exception"
+    return one_line(raised.type_name, 80)
 
 
 def out_of_memory(raised: Raised) -> str:
@@ -164,31 +240,85 @@ def out_of_memory(raised: Raised) -> str:
     return f"your code asked for more memory than it may use{where}; are the arrays the right size?"
 
 
+# --- the whole -----------------------------------------------------------------------------
+
+
 def passed(spec: ExerciseSpec, cases: int) -> str:
     """For an exercise with nothing wrong."""
-    plural = "case" if cases == 1 else "cases"
-    return f"{spec.name}: right in {cases} {plural}."
+    return f"{spec.name}: right in {cases} {'case' if cases == 1 else 'cases'}."
 
 
-def feedback(
-    spec: ExerciseSpec,
-    case: Case,
-    check: str,
-    message: str,
-    found: Sequence[str],
-    failing: int,
-) -> str:
-    """The whole feedback of a failed exercise, several lines."""
-    if check == "runs" and message == "not written yet":
-        return f"{spec.name}: not written yet."
-    others = f" ({failing} cases fail)" if failing > 1 else ""
-    lines = [f"{spec.name}: {check}, in {case_words(spec, case)}{others}", f"  {message}."]
-    if len(found) == 1:
-        known = spec.mistake(found[0])
-        lines.append(f"  Likely cause: your results equal those of this mistake: {known.sentence}")
-        lines.append(f"  Look at: {known.hint}")
-    elif found:
-        lines.append("  Likely causes, together:")
-        for name in found:
-            lines.append(f"  - {spec.mistake(name).sentence} {spec.mistake(name).hint}")
-    return "\n".join(lines)
+def missing(spec: ExerciseSpec) -> str:
+    """For a stub that was left as it was."""
+    return f"{spec.name}: {NOT_WRITTEN}."
+
+
+def infrastructure(spec: ExerciseSpec, message: str) -> str:
+    """For a fault of ours."""
+    return f"{spec.name}: could not be graded, through no fault of yours.\n  {sentence(message)}"
+
+
+def failed(
+    spec: ExerciseSpec, case: Case, heading: str, message: str, failing: int, observed: int
+) -> list[str]:
+    """What was checked, and what was expected and got: the first lines of a feedback."""
+    first = f"{spec.name}: {heading} in {case_words(spec, case)}"
+    if failing > 1:
+        first += f"; {failing} of {observed} cases fail"
+    return [first, f"  {sentence(message)}"]
+
+
+def causes(
+    spec: ExerciseSpec, names: tuple[str, ...], matching: int, failing: int, statistical: bool
+) -> list[str]:
+    """The likely cause and what to look at next: the last lines of a feedback."""
+    known = [spec.mistake(name) for name in names]
+    if len(known) > 1:
+        return [
+            "  Likely causes, together:",
+            *(f"  - {sentence(mistake.sentence)} Next: {mistake.hint}" for mistake in known),
+        ]
+    if not known:
+        return []
+    agree = "agree with" if statistical else "equal"
+    evidence = f"Your results {agree} those of this mistake"
+    if matching < failing:
+        evidence += f" in {matching} of the {failing} cases that fail"
+    return [
+        f"  Likely cause: {sentence(known[0].sentence)} {evidence}.",
+        f"  Next: {known[0].hint}",
+    ]
+
+
+def next_step(case: Case, check: str, outcome: ExerciseOutcome) -> list[str]:
+    """What to look at where no cause is known and the message itself does not say it."""
+    if outcome != "failed" or check in (TYPE, SHAPE, DTYPE, UNTOUCHED):
+        return []
+    if case.hidden:
+        return ["  Next: try your code on inputs of this kind and these sizes."]
+    return ["  Next: work through this case by hand, and see where your numbers part from it."]
+
+
+__all__ = [
+    "case_words",
+    "causes",
+    "clean",
+    "difference",
+    "dtype_of",
+    "exception",
+    "exception_name",
+    "failed",
+    "headline",
+    "infrastructure",
+    "missing",
+    "next_step",
+    "not_finite",
+    "number",
+    "one_line",
+    "out_of_memory",
+    "passed",
+    "place",
+    "sentence",
+    "shape",
+    "sizes",
+]

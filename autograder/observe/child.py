@@ -7,6 +7,8 @@ import os
 import select
 import signal
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 from autograder.observe import protocol
 from autograder.observe.conversation import (
@@ -25,12 +27,15 @@ from autograder.observe.session import Limits, Stopped
 from autograder.observe.supervisor import Ended, Started, Supervisor, ZygoteDied
 
 HELLO_SECONDS = 20.0
+KILLED = "something else on this machine killed the process, or the machine has too little memory"
 # What a library says before it gives up; a submission that prints it gains nothing.
 _OUT_OF_MEMORY_WORDS = (b"MemoryError", b"bad_alloc", b"Memory allocation still failed")
 
 
 class ChildSession(Conversation):
     """A Session with a child of a zygote. Made by `ZygotePool.session`."""
+
+    limits_files = True
 
     def __init__(
         self,
@@ -62,6 +67,17 @@ class ChildSession(Conversation):
         assert self._entered is not None
         return self._entered
 
+    def can_read(self, paths: Iterable[Path]) -> list[str]:
+        """Which of these paths this child can open. To be asked before student code runs."""
+        names = [os.path.realpath(path) for path in paths]
+        statements = [
+            # READ_ONLY is 0; a folder can be opened like a file
+            {"source": f"__import__('os').open({name!r}, 0)", "line": 1, "cell": "", "binds": []}
+            for name in names
+        ]
+        outcomes = self.load(statements, {})
+        return [name for name, raised in zip(names, outcomes, strict=True) if raised is None]
+
     def _begin(self) -> None:
         if self._entered is not None:
             return
@@ -74,9 +90,10 @@ class ChildSession(Conversation):
             said = (self.log.strip().splitlines() or ["no reason given"])[-1]
             if self._zygote.has_died():
                 said = "the zygote has died"
+            self._zygote.retire(f"a child could not enter the sandbox: {said}")
             raise infrastructure(f"the sandbox could not be entered: {said}") from None
         entered = tuple(protocol.decode(frame.body))
-        if self._expected is not None and entered != self._expected:
+        if not set(self._expected or ()) <= set(entered):
             raise infrastructure(f"the sandbox had layers {entered}, not {self._expected}")
         self._entered = entered
 
@@ -182,9 +199,12 @@ def explain(ended: Ended, limits: Limits, printed: bytes, resident: int) -> Stop
     if code == -signal.SIGXCPU or (code == -signal.SIGKILL and ended.cpu >= limits.cpu):
         return out_of_processor_time(limits)
     # C code that gets no memory aborts, faults or exits, all of which have other causes too.
-    filled = ended.resident - resident > 0.9 * (limits.memory << 20)
+    used = (ended.resident - resident) / (limits.memory << 20)
     said_so = any(words in printed for words in _OUT_OF_MEMORY_WORDS)
-    # SIGKILL that is not ours: the kernel's, for want of memory on the whole machine.
-    if filled or said_so or code in (WORKER_OUT_OF_MEMORY, -signal.SIGKILL):
+    if used > 0.9 or said_so or code == WORKER_OUT_OF_MEMORY:
         return out_of_memory(limits)
+    if code == -signal.SIGKILL:
+        # Not ours, and a child can send none: the kernel's, for want of memory on the whole
+        # machine, or an administrator's. One that took little of its share is not at fault.
+        return out_of_memory(limits) if used > 0.5 else infrastructure(KILLED)
     return ended_with(code)

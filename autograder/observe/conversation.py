@@ -51,6 +51,21 @@ def out_of_memory(limits: Limits) -> Stopped:
     )
 
 
+def memory_hint(limits: Limits) -> str:
+    """Said with a MemoryError, which the process has survived."""
+    return (
+        f"a submission may use {limits.memory} MiB: look for an array that grows in a loop or "
+        "has an axis too many"
+    )
+
+
+def files_hint(limits: Limits) -> str:
+    """Said when no more files can be opened."""
+    return (
+        f"a submission may have {limits.files} files open: close each one, as `with open(…)` does"
+    )
+
+
 def out_of_processor_time(limits: Limits) -> Stopped:
     """What is raised when the process was ended by its limit of processor time."""
     return Stopped(
@@ -102,6 +117,8 @@ def ended_with(code: int) -> Stopped:
 
 class Conversation(abc.ABC):
     """A Session over some channel. Not for several threads at a time."""
+
+    limits_files = False  # whether Limits.files is kept
 
     def __init__(self, limits: Limits, body_limit: int = protocol.DEFAULT_BODY_LIMIT) -> None:
         self.limits = limits
@@ -161,7 +178,8 @@ class Conversation(abc.ABC):
     def _request(self, kind: int, expected: int, value: Any, answer: Answer | None) -> list[Any]:
         if self._stopped is not None:
             raise self._stopped
-        body = protocol.encode(value)  # a TypeError here is a mistake of the caller
+        # a TypeError here is a mistake of the caller
+        body = value.body if isinstance(value, protocol.Prepared) else protocol.encode(value)
         try:
             self._begin()
             reply = self._converse(kind, body, answer)
@@ -170,6 +188,7 @@ class Conversation(abc.ABC):
             outcomes = protocol.decode(reply.body) if reply.kind == expected else None
             if not isinstance(outcomes, list):
                 raise _not_the_worker()
+            self._name_limits(outcomes)
             return outcomes
         except Stopped as stopped:
             raise self._stop(stopped) from None
@@ -181,6 +200,21 @@ class Conversation(abc.ABC):
             raise self._stop(_flooded(self.limits)) from None
         except EOFError:
             raise self._stop(self._explain_end()) from None
+
+    def _name_limits(self, outcomes: list[Any]) -> None:
+        """Where a limit was met as an exception, say in its message which one it was."""
+        for outcome in outcomes:
+            raised = outcome.get("raised", outcome) if isinstance(outcome, dict) else None
+            message = raised.get("message") if isinstance(raised, dict) else None
+            if not isinstance(raised, dict) or not isinstance(message, str):
+                continue
+            if raised.get("type") == "MemoryError":
+                hint = memory_hint(self.limits)
+            elif self.limits_files and "Too many open files" in message:
+                hint = files_hint(self.limits)
+            else:
+                continue
+            raised["message"] = f"{message} ({hint})" if message else hint
 
     def _converse(self, kind: int, body: bytes, answer: Answer | None) -> Frame:
         """Send a request and answer what the worker asks until its reply comes."""

@@ -2,194 +2,243 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from autograder.observe.values import Unfit, is_a, is_tensor, type_name
 
-class WeightsDoNotFit(Exception):
+
+class WeightsDoNotFit(Unfit):
     """The module has no parameter for a weight; the message names it and its shape."""
 
 
-def load_weights(module: Any, weights: dict[str, Any]) -> None:
-    """Copy reference weights into a student's module, whatever its layout.
+@dataclass(frozen=True)
+class Place:
+    """Where a weight of the reference lies in a student's module.
+
+    parameters: one; or one per head, which hold the weight's rows in order.
+    rows: how many rows the weight has, starting at row `start` of the (fused) parameter.
+    transposed: the parameter is stored as (in, out).
+    """
+
+    parameters: tuple[str, ...]
+    rows: int
+    start: int = 0
+    transposed: bool = False
+
+    def view(self, tensor: Any) -> Any:
+        """A parameter, or its gradient, as (out, in)."""
+        return tensor.t() if self.transposed else tensor
+
+
+def expect_module(value: Any) -> Any:
+    """The value itself; Unfit when it is no module."""
+    module = getattr(getattr(sys.modules.get("torch"), "nn", None), "Module", None)
+    if not isinstance(module, type) or not is_a(value, module):
+        raise Unfit(f"expected a torch.nn.Module, got a value of type {type_name(value)}")
+    return value
+
+
+def load_weights(module: Any, weights: Mapping[str, Any]) -> dict[str, Place]:
+    """Copy reference weights into a student's module, whatever its layout; returns their places.
 
     Tried in order for each weight: the parameter of that name; the same name transposed
     (a raw (in, out) matrix); a raw parameter named like the layer (`W_q` for
-    `W_q.weight`); per-head layers (`W_q.0.weight` …, rows of the weight in order). What
-    is left must be a fused layer: one parameter as tall as the missing ones together.
-    The places are remembered on the module, so that gradients come back by the
-    reference's names.
+    `W_q.weight`); per-head layers (`W_q.0.weight`, or `heads.0.W_q.weight`; rows of the
+    weight in order). What is left must be a fused layer: one parameter as tall as the
+    missing ones together. A parameter that no weight went into does not fit either, since
+    what it holds would be random.
     """
     import torch
 
-    own = dict(module.named_parameters())
-    places: dict[str, tuple[list[str], bool, int]] = {}
+    own = dict(expect_module(module).named_parameters())
+    weights = {name: torch.as_tensor(weight) for name, weight in weights.items()}
+    for name, parameter in own.items():
+        if torch.nn.parameter.is_lazy(parameter):
+            raise WeightsDoNotFit(
+                f"parameter {name} has no shape before the first call; give the layer its sizes "
+                "where the module is built"
+            )
+    places: dict[str, Place] = {}
     left: list[str] = []
     for name, weight in weights.items():
         place = _place(name, tuple(weight.shape), own)
         if place is None:
             left.append(name)
         else:
-            places[name] = (*place, 0)
-    taken = {parameter for names, _, _ in places.values() for parameter in names}
-    if left:
-        places.update(_fused_places(left, weights, own, taken))
+            places[name] = place
+    taken = {parameter for place in places.values() for parameter in place.parameters}
+    places.update(_fused_places(left, weights, own, taken))
+    taken |= {parameter for place in places.values() for parameter in place.parameters}
+    strange = [name for name in own if name not in taken]
+    if strange:
+        raise WeightsDoNotFit(
+            f"the module has a parameter {strange[0]} of shape {tuple(own[strange[0]].shape)}, "
+            f"expected none beside {_listed(weights)}"
+        )
     with torch.no_grad():
-        for name, (targets, transposed, start) in places.items():
-            weight = weights[name].T if transposed else weights[name]
-            axis = 1 if transposed else 0
-            for target in targets:
-                size = own[target].shape[axis] if len(targets) > 1 else weight.shape[axis]
-                if len(targets) > 1:
-                    piece = weight.narrow(axis, start, size)
-                    own[target].copy_(piece)
-                    start += size
-                else:
-                    own[target].narrow(axis, start, size).copy_(weight)
-    module._autograder_places = places
-
-
-def _place(name: str, shape: tuple[int, ...], own: dict[str, Any]) -> tuple[list[str], bool] | None:
-    """(parameters, transposed) that take this weight, or None."""
-    layer, _, kind = name.rpartition(".")
-    for candidate in (name, layer if kind == "weight" else f"{layer}_bias"):
-        if candidate in own:
-            found = tuple(own[candidate].shape)
-            # a raw parameter of an ambiguous square shape multiplies from the right: (in, out)
-            raw = candidate != name and len(shape) == 2
-            if found == shape[::-1] and (raw or found != shape):
-                return [candidate], True
-            if found == shape:
-                return [candidate], False
-            raise WeightsDoNotFit(
-                f"parameter {candidate} has shape {found}; expected {shape} "
-                f"(out, in) for {name}. Look at how the layer is built."
-            )
-    heads = sorted(
-        (own_name for own_name in own if _is_head_of(own_name, layer, kind)),
-        key=lambda own_name: int(own_name[len(layer) + 1 :].split(".")[0]),
-    )
-    if heads and sum(own[head].shape[0] for head in heads) == shape[0]:
-        return heads, False
-    return None
-
-
-def _is_head_of(own_name: str, layer: str, kind: str) -> bool:
-    if not own_name.startswith(layer + "."):
-        return False
-    parts = own_name[len(layer) + 1 :].split(".")
-    return len(parts) == 2 and parts[0].isdigit() and parts[1] == kind
-
-
-def _fused_places(
-    left: list[str], weights: dict[str, Any], own: dict[str, Any], taken: set[str]
-) -> dict[str, tuple[list[str], bool, int]]:
-    """Places in fused layers: the missing weights stacked in the order they were asked for."""
-    places: dict[str, tuple[list[str], bool, int]] = {}
-    for kind in ("weight", "bias"):
-        names = [name for name in left if name.rpartition(".")[2] == kind]
-        if not names:
-            continue
-        rows = sum(weights[name].shape[0] for name in names)
-        tail = tuple(weights[names[0]].shape[1:])
-        fitting = [
-            name
-            for name, parameter in own.items()
-            if name not in taken and tuple(parameter.shape) == (rows, *tail)
-        ]
-        if len(fitting) != 1:
-            missing = names[0]
-            raise WeightsDoNotFit(
-                f"no parameter {missing} of shape {tuple(weights[missing].shape)} was found; "
-                f"the module has {', '.join(sorted(own)) or 'no parameters'}. "
-                f"Name the layer {missing.rpartition('.')[0]}, as the exercise says."
-            )
-        start = 0
-        for name in names:
-            places[name] = ([fitting[0]], False, start)
-            start += int(weights[name].shape[0])
+        for name, place in places.items():
+            _copy(weights[name], place, own)
     return places
 
 
-def gradients(result: Any, arguments: dict[str, Any], module: Any, seed: int) -> dict[str, Any]:
+def _listed(names: Mapping[str, Any]) -> str:
+    return ", ".join(names) or "no parameters"
+
+
+def _copy(weight: Any, place: Place, own: Mapping[str, Any]) -> None:
+    first = 0
+    for target in place.parameters:
+        into = place.view(own[target])  # (out, in)
+        if into.dim() == 0:
+            into.copy_(weight)
+            continue
+        if len(place.parameters) == 1:
+            into = into.narrow(0, place.start, place.rows)
+        rows = into.shape[0]
+        into.copy_(weight.narrow(0, first, rows))
+        first += rows
+
+
+def _place(name: str, shape: tuple[int, ...], own: Mapping[str, Any]) -> Place | None:
+    """Parameters that take this weight and nothing else, or None."""
+    layer, _, kind = name.rpartition(".")
+    raw_name = layer if kind == "weight" else f"{layer}_bias"
+    rows = shape[0] if shape else 1
+    for candidate in (name, raw_name):
+        if candidate not in own:
+            continue
+        found = tuple(own[candidate].shape)
+        # a raw parameter of an ambiguous square shape multiplies from the right: (in, out)
+        raw = candidate != name and len(shape) == 2
+        if len(shape) == 2 and found == shape[::-1] and (raw or found != shape):
+            return Place((candidate,), rows, transposed=True)
+        if found == shape:
+            return Place((candidate,), rows)
+        raise WeightsDoNotFit(
+            f"parameter {candidate} has shape {found}, expected {shape}; look at the sizes that "
+            "the layer is built with"
+        )
+    heads = _heads(layer, kind, own)
+    shapes = [tuple(own[head].shape) for head in heads]
+    as_wide = all(head[1:] == shape[1:] for head in shapes)
+    if heads and as_wide and sum(head[0] for head in shapes) == rows:
+        return Place(heads, rows)
+    return None
+
+
+def _heads(layer: str, kind: str, own: Mapping[str, Any]) -> tuple[str, ...]:
+    """Parameters of per-head layers, in the order of their numbers."""
+    name, kind = re.escape(layer), re.escape(kind)
+    for pattern in (rf"{name}\.(\d+)\.{kind}", rf"[^.]+\.(\d+)\.{name}\.{kind}"):
+        matches = [match for match in (re.fullmatch(pattern, item) for item in own) if match]
+        if matches:
+            matches.sort(key=lambda match: int(match[1]))
+            return tuple(match[0] for match in matches)
+    return ()
+
+
+def _fused_places(
+    left: Sequence[str], weights: Mapping[str, Any], own: Mapping[str, Any], taken: set[str]
+) -> dict[str, Place]:
+    """Places in fused layers: the missing weights stacked in the order they were asked for."""
+    places: dict[str, Place] = {}
+    for kind in dict.fromkeys(name.rpartition(".")[2] for name in left):
+        names = [name for name in left if name.rpartition(".")[2] == kind]
+        rows = sum(int(weights[name].shape[0]) for name in names if weights[name].dim())
+        shape = (rows, *weights[names[0]].shape[1:])
+        free = {name: tuple(own[name].shape) for name in own if name not in taken}
+        fitting = [name for name, found in free.items() if found == shape]
+        across = [name for name, found in free.items() if found == shape[::-1] != shape]
+        if len(names) < 2 or len(fitting or across) != 1:
+            missing = names[0]
+            raise WeightsDoNotFit(
+                f"expected a parameter {missing} of shape {tuple(weights[missing].shape)}, got a "
+                f"module with {_listed(own)}"
+            )
+        start = 0
+        for name in names:
+            size = int(weights[name].shape[0])
+            places[name] = Place(((fitting or across)[0],), size, start, not fitting)
+            start += size
+    return places
+
+
+# --- gradients ---------------------------------------------------------------------------
+
+
+def gradients(
+    result: Any,
+    arguments: Mapping[str, Any],
+    module: Any,
+    places: Mapping[str, Place] | None,
+    seed: int,
+) -> dict[str, Any]:
     """Gradients of sum(cos(1.7 k + seed) · result_k) for arguments and parameters.
 
     A gradient that never arrived (a detached graph) is None. Parameters are named as in
-    the reference when weights were loaded.
+    the reference when weights were loaded (`places`).
     """
+    own = {} if module is None else dict(expect_module(module).named_parameters())
+    import torch
+
+    loss = _weighted_sum(result, seed)
+    wanted = {name: tensor for name, tensor in _tensors(arguments) if tensor.requires_grad}
+    trained = {name: tensor for name, tensor in own.items() if tensor.requires_grad}
+    inputs = [*wanted.values(), *trained.values()]
+    found: Sequence[Any] = [None] * len(inputs)
+    if loss is not None and inputs:
+        found = torch.autograd.grad(loss, inputs, retain_graph=True, allow_unused=True)
+    of_parameters = dict(zip(trained, found[len(wanted) :], strict=True))
+    if places is None:
+        named = {name: of_parameters.get(name) for name in own}
+    else:
+        named = {name: _gradient_at(place, of_parameters) for name, place in places.items()}
+    return {"arguments": dict(zip(wanted, found, strict=False)), "parameters": named}
+
+
+def _weighted_sum(result: Any, seed: int) -> Any:
     import torch
 
     loss = None
     for value in result if isinstance(result, (list, tuple)) else (result,):
-        if isinstance(value, torch.Tensor) and value.is_floating_point() and value.requires_grad:
+        if is_tensor(value) and value.is_floating_point() and value.requires_grad:
             steps = torch.arange(value.numel(), dtype=torch.float64)
             cotangent = torch.cos(1.7 * steps + seed).to(value.dtype).reshape(value.shape)
             term = (value * cotangent).sum()
             loss = term if loss is None else loss + term
-    if module is not None:
-        module.zero_grad(set_to_none=True)
-    if loss is not None:
-        loss.backward()
-    wanted = {
-        name: value
-        for name, value in arguments.items()
-        if isinstance(value, torch.Tensor) and value.requires_grad
-    }
-    return {
-        "arguments": {name: value.grad for name, value in wanted.items()},
-        "parameters": {} if module is None else _parameter_gradients(module),
-    }
+    return loss
 
 
-def _parameter_gradients(module: Any) -> dict[str, Any]:
+def _tensors(arguments: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Names and tensors of the arguments; those in a list are called `W_q[0]` and so on."""
+    found: list[tuple[str, Any]] = []
+    for name, value in arguments.items():
+        if is_tensor(value):
+            found.append((name, value))
+        elif isinstance(value, (list, tuple)):
+            found += _tensors({f"{name}[{number}]": item for number, item in enumerate(value)})
+    return found
+
+
+def _gradient_at(place: Place, gradients: Mapping[str, Any]) -> Any:
     import torch
 
-    own = dict(module.named_parameters())
-    places = getattr(module, "_autograder_places", None)
-    if places is None:
-        return {name: parameter.grad for name, parameter in own.items()}
-    found: dict[str, Any] = {}
-    for name, (targets, transposed, start) in places.items():
-        grads = [own[target].grad for target in targets]
-        if any(grad is None for grad in grads):
-            found[name] = None
-            continue
-        grad = torch.cat(grads) if len(grads) > 1 else grads[0]
-        rows = [other for other, place in places.items() if place[0] == targets]
-        if len(rows) > 1:  # a fused layer: this weight's rows only
-            following = [places[other][2] for other in rows if places[other][2] > start]
-            grad = grad[start : min(following, default=grad.shape[0])]
-        found[name] = grad.T if transposed else grad
-    return found
+    pieces = [gradients.get(name) for name in place.parameters]
+    if any(piece is None for piece in pieces):
+        return None
+    if len(pieces) > 1:
+        return torch.cat([place.view(piece) for piece in pieces])
+    whole = place.view(pieces[0])
+    return whole.narrow(0, place.start, place.rows) if whole.dim() else whole
 
 
 def parameters(module: Any, values: bool) -> dict[str, Any]:
     """Name → shape, or name → value, of every parameter, in order of registration."""
     return {
         name: parameter if values else [int(size) for size in parameter.shape]
-        for name, parameter in module.named_parameters()
+        for name, parameter in expect_module(module).named_parameters()
     }
-
-
-@contextlib.contextmanager
-def largest_allocation() -> Iterator[list[int]]:
-    """Elements in the storage of the largest tensor made by any torch operation inside."""
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    largest = [0]
-
-    class Watch(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            made = function(*args, **(kwargs or {}))
-            for value in made if isinstance(made, (list, tuple)) else (made,):
-                if isinstance(value, torch.Tensor):
-                    size = value.untyped_storage().nbytes() // max(value.element_size(), 1)
-                    largest[0] = max(largest[0], size)
-            return made
-
-    with Watch():
-        yield largest

@@ -16,6 +16,7 @@ import secrets
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,6 +118,15 @@ def array_from_numpy(value: Any, framework: str = "numpy", requires_grad: bool =
         raise TypeError(f"arrays of dtype {name} cannot be compared")
     little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False)
     return Array(name, tuple(value.shape), little.reshape(value.shape), framework, requires_grad)
+
+
+class Prepared(dict[str, Any]):
+    """A map that is encoded once, however often it is sent: a case, to a whole class."""
+
+    @cached_property
+    def body(self) -> bytes:
+        """The map as bytes."""
+        return encode(dict(self))
 
 
 def encode(value: Any) -> bytes:

@@ -8,6 +8,9 @@ from typing import Any, Literal, Protocol
 
 StopReason = Literal["timed_out", "out_of_memory", "crashed", "infrastructure"]
 
+# The rungs of the ladder, best first: what the layers that a child really entered amount to.
+Isolation = Literal["strong+", "strong", "basic", "none"]
+
 # Called with (exercise, arguments in plain form); returns a plain value or raises Refused.
 Answer = Callable[[str, Sequence[Any]], Any]
 
@@ -19,6 +22,8 @@ class Limits:
     wall: seconds for one request (loading, or one case).
     total: seconds for the whole submission. cpu: seconds of processor time for it.
     memory: MiB above what the process has at its start. output: bytes printed.
+    processes: processes and threads beside its own; the sandbox can give none.
+    files: open at a time, five of which are its standard streams and the grader's channels.
     """
 
     wall: float = 10.0
@@ -26,6 +31,8 @@ class Limits:
     cpu: int = 60
     memory: int = 1024
     output: int = 1 << 20
+    processes: int = 0
+    files: int = 64
 
 
 class Stopped(Exception):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import secrets
 import signal
 import subprocess
 import sys
@@ -39,6 +40,8 @@ START_SECONDS = 120.0
 _LOOK_SECONDS = 0.2
 
 _RESULTS, _LOG = "results", "log"
+# A variable by which the processes that a submission started are known.
+_MARK = "AUTOGRADER_SPAWNED"
 
 
 class SpawnedSession(Conversation):
@@ -57,6 +60,7 @@ class SpawnedSession(Conversation):
     ) -> None:
         super().__init__(limits or Limits(), body_limit)
         self._nonce = protocol.fresh_nonce()
+        self._mark = secrets.token_hex(8)
         self._greeted = False
         self._closed = False
         self._received = bytearray()
@@ -70,8 +74,8 @@ class SpawnedSession(Conversation):
             stderr=subprocess.PIPE,
             bufsize=0,
             cwd=folder,
-            env=_environment(),
-            start_new_session=True,  # a group of its own, so that its children end with it
+            env=_environment(self._mark),
+            start_new_session=True,  # a group of its own, by which its children are killed
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         assert self._process.stdin and self._process.stdout and self._process.stderr
@@ -117,7 +121,7 @@ class SpawnedSession(Conversation):
             left = deadline - time.monotonic()
             if left <= 0:
                 raise ClockRanOut
-            lives = self._process.poll() is None
+            lives = not self._has_ended()
             try:
                 kind, piece = self._arrived.get(timeout=min(left, _LOOK_SECONDS))
                 break
@@ -132,10 +136,13 @@ class SpawnedSession(Conversation):
             raise EOFError
 
     def _explain_end(self) -> Stopped:
-        try:
-            code = self._process.wait(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            return closed_its_channel()
+        deadline = time.monotonic() + 1.0
+        while not self._has_ended():
+            if time.monotonic() > deadline:
+                return closed_its_channel()
+            time.sleep(0.005)
+        self._kill()  # what it has left behind
+        code = self._process.wait()
         # -9: the system did it, for want of memory
         if code in (WORKER_OUT_OF_MEMORY, -9):
             return out_of_memory(self.limits)
@@ -175,12 +182,33 @@ class SpawnedSession(Conversation):
                 if kind == _LOG:
                     self._take_output(piece)
 
+    def _has_ended(self) -> bool:
+        """Whether it has, without reaping it where that can be told.
+
+        Until it is reaped its number is nobody else's, and its group can be killed by it.
+        """
+        if self._process.returncode is None and sys.platform == "linux":
+            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            return os.waitid(os.P_PID, self._process.pid, options) is not None
+        return self._process.poll() is not None
+
     def _kill(self) -> None:
-        # only while it is not reaped can its number be nobody else's
         if self._process.returncode is None and hasattr(os, "killpg"):
             with contextlib.suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+            _kill_marked(self._mark)
         self._process.kill()
+
+
+def _kill_marked(mark: str) -> None:
+    """Kill what has left the group, as a daemon does: found by its environment, on Linux."""
+    if sys.platform != "linux":
+        return
+    wanted = f"{_MARK}={mark}".encode()
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            if entry.isdigit() and wanted in Path("/proc", entry, "environ").read_bytes():
+                os.kill(int(entry), signal.SIGKILL)
 
 
 def _read(stream: IO[bytes], kind: str, arrived: queue.Queue[tuple[str, bytes]]) -> None:
@@ -211,8 +239,8 @@ def _command(framework: str, nonce: bytes, memory: int) -> list[str]:
     return [sys.executable, *options, str(file), framework, nonce.hex(), str(HELLO), str(memory)]
 
 
-def _environment() -> dict[str, str]:
-    environment = dict(os.environ)
+def _environment(mark: str) -> dict[str, str]:
+    environment = {**os.environ, _MARK: mark}
     environment.setdefault("MPLBACKEND", "Agg")  # no windows
     for name in ("OMP", "OPENBLAS", "MKL"):  # threads would each need memory of their own
         environment.setdefault(f"{name}_NUM_THREADS", "1")

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from autograder.observe import bubblewrap
 from autograder.observe.session import Limits
 
 START_SECONDS = 120.0  # importing torch from a cold or remote disk takes its time
 REPLY_SECONDS = 20.0
+KILL_SECONDS = 5.0
 
 
 class ZygoteDied(Exception):
@@ -40,15 +46,16 @@ class Ended(NamedTuple):
 
 
 class Supervisor:
-    """One zygote process. Threads may share it: each exchange with it is short.
+    """One zygote process. Threads may share it: each exchange with it is short and bounded.
 
     It is executed and not forked, with an environment of its own and no descriptor but
-    its socket. It ends when the socket does. PDEATHSIG would add nothing to that, and it
-    belongs to the thread that spawned, which may end long before the grader.
+    its socket. It ends when the socket does, and at the latest with this process. wrap: what
+    stands before the command, to put bubblewrap around it.
     """
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: dict[str, Any], wrap: Sequence[str] = ()) -> None:
         self.busy = 0
+        self.pid = 0  # as seen from here; known when it is ready
         self.missing: dict[str, str] = {}
         self.landlock_abi = 0
         self.resident = 0
@@ -56,33 +63,42 @@ class Supervisor:
         self._ended: dict[int, Ended] = {}
         self._forgotten: set[int] = set()
         self._dead: str | None = None
+        self._pidfd: int | None = None
+        self._said = os.memfd_create("zygote")  # a file without a name: nobody waits for room
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(REPLY_SECONDS)
         with theirs:
-            self._process = subprocess.Popen(
-                _command(theirs.fileno()),
-                env=_environment(),
+            self._process = launch(
+                [*wrap, *_command(theirs.fileno(), wrapped=bool(wrap))],
+                env=_environment(wrapped=bool(wrap)),
                 pass_fds=(theirs.fileno(),),
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._said,
                 start_new_session=True,  # away from the terminal and its Ctrl-C
             )
-        try:
+        with contextlib.suppress(OSError):  # it has ended: the answer will not come
             self._control.send(json.dumps(config).encode())
-        except OSError as fault:
-            self._dead = f"the zygote did not start: {fault}"
 
     def wait_until_ready(self) -> None:
         """Return when all is imported and built; ZygoteDied says what went wrong."""
         with self._lock:
-            ready = self._receive(START_SECONDS)[0]["ready"]
+            message, (self._pidfd,) = self._receive(START_SECONDS)
+            ready = message["ready"]
             self.missing, self.landlock_abi = ready["missing"], ready["landlock_abi"]
             self.resident = ready["resident"]
+            self.pid = _pid_of(self._pidfd)
 
     def spawn(self, limits: Limits, nonce: bytes) -> Started:
         """Have a child made. The caller owns the descriptors."""
-        request = {"memory": limits.memory, "cpu": limits.cpu, "nonce": nonce.hex()}
+        bounds = {
+            "memory": limits.memory << 20,
+            "cpu": limits.cpu,
+            "files": limits.files,
+            "processes": limits.processes,
+        }
+        request = {"limits": bounds, "nonce": nonce.hex()}
         pipes = [os.pipe() for _ in range(3)]  # requests go the other way
         theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
         ours = (pipes[0][1], pipes[1][0], pipes[2][0])
@@ -119,8 +135,17 @@ class Supervisor:
             if self._ended.pop(pid, None) is None:
                 self._forgotten.add(pid)
 
+    def retire(self, why: str) -> None:
+        """Have it replaced: its children no longer get what they need."""
+        with self._lock:
+            self._end(why)
+
     def has_died(self) -> bool:
         """Whether the process has ended."""
+        if self._dead is None and self._pidfd is not None:
+            poll = select.poll()  # with bubblewrap the other process ends a moment later
+            poll.register(self._pidfd, select.POLLIN)
+            return bool(poll.poll(0))
         return self._dead is not None or self._process.poll() is not None
 
     def stop(self) -> None:
@@ -128,6 +153,10 @@ class Supervisor:
         with self._lock:
             self._end("the pool was closed")  # by a signal: it may be wedged
             self._control.close()
+            for descriptor in (self._pidfd, self._said):
+                if descriptor is not None and descriptor >= 0:
+                    os.close(descriptor)
+            self._pidfd, self._said = None, -1
 
     def _send(self, message: bytes, descriptors: list[int]) -> None:
         if self._dead is not None:
@@ -152,7 +181,7 @@ class Supervisor:
             except OSError:
                 data = b""
             if not data:
-                self._die("the zygote has died")
+                self._die(self._last_words())
             message = json.loads(data)
             if "failed" in message:
                 self._die(message["failed"])
@@ -172,25 +201,75 @@ class Supervisor:
         self._end(why)
         raise ZygoteDied(why)
 
+    def _last_words(self) -> str:
+        """Why it has died, as far as it, or bubblewrap, has said anything."""
+        said = os.pread(self._said, 1 << 16, 0).decode("utf-8", "replace").strip().splitlines()
+        return f"the zygote has died ({said[-1][:300]})" if said else "the zygote has died"
+
     def _end(self, why: str) -> None:
         self._dead = self._dead or why
+        if self._pidfd is not None:
+            # bubblewrap's own process then reaps it and ends by itself
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            self._wait(KILL_SECONDS)
         self._process.kill()
-        self._process.wait()
+        self._wait(KILL_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
 
 
-def _command(descriptor: int) -> list[str]:
+def launch(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start a process from a thread that lives as long as the process.
+
+    What asks the kernel to die with its parent dies with the thread that started it; ours
+    may be a worker that ends long before the grader.
+    """
+    started: queue.SimpleQueue[subprocess.Popen[bytes] | Exception] = queue.SimpleQueue()
+
+    def stay() -> None:
+        try:
+            process = subprocess.Popen(command, **options)
+        except Exception as fault:
+            started.put(fault)
+            return
+        pid = process.pid
+        started.put(process)
+        del process
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # does not take its status away
+
+    threading.Thread(target=stay, name="parent of a zygote", daemon=True).start()
+    outcome = started.get()
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def _pid_of(pidfd: int) -> int:
+    """The number of a process in our own namespace; its own may be another."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+
+
+def _command(descriptor: int, wrapped: bool) -> list[str]:
     """-I and -S: no variable, no user's packages, no .pth file that names other folders."""
+    python = bubblewrap.executable() if wrapped else sys.executable
     file = Path(__file__).with_name("zygote.py")
-    return [sys.executable, "-I", "-S", "-B", "-X", "utf8", str(file), str(descriptor)]
+    return [python, "-I", "-S", "-B", "-X", "utf8", str(file), str(descriptor)]
 
 
-def _environment() -> dict[str, str]:
+def _environment(wrapped: bool) -> dict[str, str]:
     # One thread for every BLAS: children of a process with threads hang, and cannot make any.
     threads = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
     environment = {f"{name}_NUM_THREADS": "1" for name in threads}
     environment |= {"PATH": "/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8", "MPLBACKEND": "Agg"}
-    # Where matplotlib, if it is loaded, keeps the list of fonts that takes it long to make.
-    environment["MPLCONFIGDIR"] = os.path.expanduser("~/.cache/attention-autograder/matplotlib")
+    # Where matplotlib, if it is loaded, keeps the list of fonts that takes it long to make; in
+    # bubblewrap there are only its own.
+    fonts = "/tmp" if wrapped else "~/.cache/attention-autograder/matplotlib"
+    environment["MPLCONFIGDIR"] = os.path.expanduser(fonts)
     # Some interpreters find their own libraries by it.
     if "LD_LIBRARY_PATH" in os.environ:
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]

@@ -9,36 +9,41 @@ them; and of ours only the modules named in `BESIDE`, which is all that the zygo
 """
 
 from __future__ import annotations
+import __future__
 
-import importlib.abc
-import importlib.machinery
+import inspect
 import random
 import sys
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograder.observe import drawing, modules, protocol
+from autograder.observe import drawing, modules, protocol, watching
 from autograder.observe.protocol import DEFAULT_BODY_LIMIT, Frame
+from autograder.observe.stand_ins import install_stand_ins
 from autograder.observe.values import (
     SPECIAL,
+    Budget,
     Missing,
     describe,
     describe_exception,
     make_argument,
-    snapshot,
     type_name,
 )
 
 # Modules of ours that may stand in a process with student code, in loading order.
-BESIDE = ("protocol", "values", "drawing", "modules", "worker")
+BESIDE = ("protocol", "values", "watching", "drawing", "modules", "stand_ins", "worker")
 
 # Compiled student code is named with this, so that its frames are found in tracebacks.
 MARKER = "submission: "
 
 Ask = Callable[[str, Sequence[Any]], Any]
+
+_FUTURE_FLAGS = sum(
+    getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
+)
 
 
 # --- loading ---------------------------------------------------------------------------
@@ -50,11 +55,13 @@ def load(
     """Execute statements one by one; for each None, or what it raised.
 
     A statement that fails costs what it would have bound, and nothing else; unless it is
-    marked `stops_cell`, as in a kernel, where the rest of its cell is not executed.
+    marked `stops_cell`, as in a kernel, where the rest of its cell is not executed. A
+    `from __future__ import …` holds for all that follows, as in a kernel and in a module.
     """
     install_stand_ins(stand_ins)
     outcomes: list[dict[str, Any] | None] = []
     stopped: str | None = None
+    flags = 0
     for statement in statements:
         if stopped is not None and statement["cell"] == stopped:
             outcomes.append(None)
@@ -62,7 +69,8 @@ def load(
         try:
             # blank lines first, so that line numbers are those of the student's cell
             source = "\n" * (statement["line"] - 1) + statement["source"]
-            code = compile(source, MARKER + statement["cell"], "exec", dont_inherit=True)
+            code = compile(source, MARKER + statement["cell"], "exec", flags, dont_inherit=True)
+            flags |= code.co_flags & _FUTURE_FLAGS
             exec(code, namespace)
             outcomes.append(None)
         except BaseException as error:  # SystemExit too: the next statement still counts
@@ -71,75 +79,31 @@ def load(
     return outcomes
 
 
-class Inert:
-    """Stands in for a plotting or notebook library: whatever is done to it does nothing."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self
-
-    def __getitem__(self, key: Any) -> Any:
-        return self
-
-    def __iter__(self) -> Any:
-        return iter((self, self))  # `figure, axes = plt.subplots()`
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        return None
-
-
-class _InertModule(types.ModuleType):
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__ = []  # so that modules inside it are looked for
-        self.__all__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Inert()
-
-
-class _StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports of the named packages and of everything inside them."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        if any(fullname == name or fullname.startswith(name + ".") for name in self.names):
-            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        return None
-
-    def create_module(self, spec: Any) -> types.ModuleType:
-        return _InertModule(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        return None
-
-
-def install_stand_ins(names: Sequence[str]) -> None:
-    """Make the named packages inert, here and for all that is imported later.
-
-    Modules of ours are taken out of sys.modules too: a submission that imports
-    `autograder` gets the stand-in. (This process keeps working: it has its references.)
-    """
-    if not names:
-        return
-    for loaded in list(sys.modules):
-        if any(loaded == name or loaded.startswith(name + ".") for name in names):
-            del sys.modules[loaded]
-    sys.meta_path.insert(0, _StandInFinder(names))
-
-
 # --- running ---------------------------------------------------------------------------
+
+
+@dataclass
+class _Scene:
+    """What the steps of one program share."""
+
+    namespace: dict[str, Any]
+    double: bool
+    budget: Budget
+    slots: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, dict[str, Any]] = field(default_factory=dict)  # of calls, by slot
+    places: dict[str, dict[str, modules.Place]] = field(default_factory=dict)  # by slot
+
+    def made(self, plain: Any) -> Any:
+        """An argument from its plain form."""
+        return make_argument(plain, self.slots, self.double)
+
+    def target(self, plain: Any) -> Any:
+        """What is to be called: the object in a slot, or a name of the submission."""
+        if isinstance(plain, dict):
+            return self.made(plain)
+        if plain not in self.namespace:
+            raise Missing(f"{plain} is not defined")
+        return self.namespace[plain]
 
 
 def run(
@@ -147,107 +111,109 @@ def run(
     namespace: dict[str, Any],
     ask: Ask | None = None,
     limit: int = DEFAULT_BODY_LIMIT,
+    *,
+    live: bool = False,
 ) -> list[dict[str, Any]]:
-    """Run a program; the outcome of each step in plain form, ending at the first that raises."""
-    originals = _answer_instead(program["answered"], namespace, ask)
-    state = _seed_everything(program["seed"])
-    slots: dict[str, Any] = {}
+    """Run a program; the outcome of each step in plain form, ending at the first that raises.
+
+    limit: bytes that all results together may take. live: the namespace is that of a running
+    notebook or module, whose code we did not compile; there a KeyboardInterrupt is somebody's
+    wish to stop, and passes through.
+    """
+    originals = {name: namespace[name] for name in program["answered"] if name in namespace}
+    for name in program["answered"]:
+        namespace[name] = _answered(name, originals.get(name), ask)
+    state, figures = _seed_everything(program["seed"]), drawing.open_figures()
+    scene = _Scene(namespace, program["double"], Budget(limit))
     outcomes: list[dict[str, Any]] = []
     try:
         with np.errstate(all="ignore"), _Precision(program["double"]):
             for step in program["steps"]:
                 try:
-                    outcome = _STEPS[step["do"]](step, namespace, slots, program["double"], limit)
+                    outcomes.append(_STEPS[step["do"]](step, scene))
                 except BaseException as error:
-                    outcomes.append({"raised": describe_exception(error, MARKER)})
+                    if live and type(error) is KeyboardInterrupt:
+                        raise
+                    module = namespace.get("__name__") if live else None
+                    raised = describe_exception(error, MARKER, module)
+                    outcomes.append({"raised": raised})
                     break
-                outcomes.append(outcome)
     finally:
         for name in program["answered"]:
             namespace.pop(name, None)
         namespace.update(originals)
+        drawing.close_figures(figures)
         _restore(state)
     return outcomes
 
 
-def _look_up(target: Any, namespace: dict[str, Any], slots: dict[str, Any]) -> Any:
-    if isinstance(target, dict):
-        return make_argument(target, slots, False)
-    if target not in namespace:
-        raise Missing(f"{target} is not defined")
-    return namespace[target]
-
-
-def _call(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    function = _look_up(step["target"], namespace, slots)
-    args = [make_argument(item, slots, double) for item in step["args"]]
-    kwargs = {key: make_argument(item, slots, double) for key, item in step["kwargs"].items()}
-    names = [*step["names"][: len(args)], *kwargs]
-    watched = list(zip(names, [*args, *kwargs.values()], strict=False))
-    before = [(name, snapshot(value)) for name, value in watched]
+def _call(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    function = scene.target(step["target"])
+    args = [scene.made(item) for item in step["args"]]
+    kwargs = {key: scene.made(item) for key, item in step["kwargs"].items()}
+    names = list(step["names"][: len(args)])
+    names += [f"argument {number + 1}" for number in range(len(names), len(args))]
+    named = {**dict(zip(names, args, strict=True)), **kwargs}
+    watched = named if "arguments" in step["watch"] else {}
+    before = {name: watching.snapshot(value) for name, value in watched.items()}
     notes: dict[str, Any] = {}
     if "allocation" in step["watch"]:
-        with modules.largest_allocation() as largest:
+        with watching.largest_allocation() as largest:
             result = function(*args, **kwargs)
         notes["largest_allocation"] = largest[0]
     else:
         result = function(*args, **kwargs)
     if step["slot"] is not None:
-        slots[step["slot"]] = result
-        slots[step["slot"] + ".arguments"] = dict(watched)
-    described = describe(result, limit)
-    changed = [name for name, was_changed in before if was_changed()]
-    return {"value": described, "changed": changed, "notes": notes}
+        slot = step["slot"]
+        scene.slots[slot] = result
+        scene.slots.update({f"{slot}.{name}": value for name, value in named.items()})
+        scene.arguments[slot] = named
+    changed = [name for name, was_changed in before.items() if was_changed()]
+    return {"value": describe(result, scene.budget), "changed": changed, "notes": notes}
 
 
-def _construct(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    args = [make_argument(item, slots, double) for item in step["args"]]
-    kwargs = {key: make_argument(item, slots, double) for key, item in step["kwargs"].items()}
-    slots[step["slot"]] = made = _look_up(step["target"], namespace, slots)(*args, **kwargs)
+def _construct(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    target = scene.target(step["target"])
+    args = [scene.made(item) for item in step["args"]]
+    kwargs = {key: scene.made(item) for key, item in step["kwargs"].items()}
+    scene.slots[step["slot"]] = made = target(*args, **kwargs)
     return {"value": protocol.Opaque(type_name(made))}
 
 
-def _load_weights(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    weights = {name: make_argument(item, slots, double) for name, item in step["weights"].items()}
-    modules.load_weights(slots[step["slot"]], weights)
+def _load_weights(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    weights = {name: scene.made(item) for name, item in step["weights"].items()}
+    slot = step["slot"]
+    scene.places[slot] = modules.load_weights(scene.slots[slot], weights)
     return {"value": None}
 
 
-def _mode(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    slots[step["slot"]].train(step["training"])
+def _mode(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    modules.expect_module(scene.slots[step["slot"]]).train(step["training"])
     return {"value": None}
 
 
-def _backward(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    arguments = slots.get(step["slot"] + ".arguments", {})
-    module = None if step["module"] is None else slots[step["module"]]
-    found = modules.gradients(slots[step["slot"]], arguments, module, step["seed"])
-    return {"value": describe(found, limit)}
+def _backward(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    slot, name = step["slot"], step["module"]
+    result = scene.slots[slot]
+    if step["item"] is not None:
+        result = result[step["item"]]
+    module = None if name is None else scene.slots[name]
+    places = None if name is None else scene.places.get(name)
+    arguments: Mapping[str, Any] = scene.arguments.get(slot, {})
+    found = modules.gradients(result, arguments, module, places, step["seed"])
+    return {"value": describe(found, scene.budget)}
 
 
-def _describe_module(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    return {"value": describe(modules.parameters(slots[step["slot"]], step["values"]), limit)}
+def _describe_module(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    found = modules.parameters(scene.slots[step["slot"]], step["values"])
+    return {"value": describe(found, scene.budget)}
 
 
-def _read_axes(
-    step: dict[str, Any], namespace: dict[str, Any], slots: dict[str, Any], double: bool, limit: int
-) -> dict[str, Any]:
-    return {"value": describe(drawing.read_axes(slots[step["slot"]]), limit)}
+def _read_axes(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
+    return {"value": describe(drawing.read_axes(scene.slots[step["slot"]]), scene.budget)}
 
 
-_STEPS: dict[str, Callable[..., dict[str, Any]]] = {
+_STEPS: dict[str, Callable[[dict[str, Any], _Scene], dict[str, Any]]] = {
     "call": _call,
     "construct": _construct,
     "load_weights": _load_weights,
@@ -258,21 +224,24 @@ _STEPS: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-def _answer_instead(
-    names: Sequence[str], namespace: dict[str, Any], ask: Ask | None
-) -> dict[str, Any]:
-    """Put functions that ask the grader where the student's own stood; return the originals."""
-    originals = {name: namespace[name] for name in names if name in namespace}
-    for name in names:
+def _answered(name: str, original: Any, ask: Ask | None) -> Callable[..., Any]:
+    """A function that asks the grader, to be called as the student's own would be.
 
-        def answered(*args: Any, _name: str = name) -> Any:
-            if ask is None:
-                raise RuntimeError(f"nobody answers for {_name} here")
-            return make_argument(ask(_name, [describe(item) for item in args]), {}, False)
+    Arguments go by position, since the grader does not know what the student called them.
+    """
 
-        answered.__name__ = name
-        namespace[name] = answered
-    return originals
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        if ask is None:
+            raise RuntimeError(f"nobody answers for {name} here")
+        if kwargs:
+            bound = inspect.signature(original).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = tuple(bound.arguments.values())
+        answer = ask(name, [describe(item) for item in args])
+        return make_argument(answer, {}, False)
+
+    answered.__name__ = answered.__qualname__ = name
+    return answered
 
 
 def _seed_everything(seed: int) -> dict[str, Any]:

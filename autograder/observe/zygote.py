@@ -5,17 +5,16 @@ that no solution, seed or expected value is in the memory that a child inherits.
 imports `sandbox` and what runs beside student code; it does so under stand-ins for the
 packages above them, so that nothing of the authoring side is loaded.
 
-FD is one end of a SOCK_SEQPACKET pair. The grader sends the configuration, then for each
-submission a message with three pipes (requests, results, log); it gets back a pidfd, and
-later the exit status. End of file on FD means that the grader is gone: so is the zygote
-then, and its children with it.
+FD is one end of a SOCK_SEQPACKET pair. The grader sends the configuration and gets back the
+zygote's pidfd, then for each submission a message with three pipes (requests, results, log);
+it gets back a pidfd, and later the exit status. End of file on FD means that the grader is
+gone: so is the zygote then, and its children with it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import importlib.abc
 import json
 import os
@@ -27,7 +26,7 @@ import socket
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,12 +35,6 @@ if TYPE_CHECKING:
 # How a child ends before (97) or beside student code, the latter as `conversation` has it.
 # None of them is trusted: a submission can use the same numbers.
 NOT_ENTERED, WORKER_FAILED, WORKER_OUT_OF_MEMORY = 97, 96, 95
-
-# What submissions import all the time; loaded here, it costs a child nothing.
-_WARM = (
-    "abc ast collections.abc copy dataclasses enum functools inspect itertools json math numbers "
-    "operator random re statistics string textwrap time timeit typing warnings"
-)
 
 # Where `sandbox` puts a child's channels.
 REQUESTS, RESULTS = 3, 4
@@ -57,46 +50,6 @@ def only_beside(folder: str) -> None:
     package.__path__ = [folder]
     above.observe = package  # type: ignore[attr-defined]
     sys.modules.update({"autograder": above, "autograder.observe": package})
-
-
-def warm_up(framework: str) -> None:
-    """Do once, in one thread, what a first use does: it may read files or start threads."""
-    import numpy as np
-
-    np.linalg.svd(np.random.default_rng(0).standard_normal((4, 4)))
-    np.einsum("ij,jk", np.eye(2), np.eye(2))
-    np.fft.fft(np.ones(4))
-    if framework == "torch":
-        _warm_up_torch()
-
-
-def _warm_up_torch() -> None:
-    import tempfile
-
-    import torch
-
-    # Before any parallel work: children of a process with a live OpenMP pool hang.
-    torch.set_num_threads(1)
-    tempfile.tempdir = "/"  # torch.optim asks for a folder at its first use, and only asks
-    import torch.utils.data
-
-    x = torch.randn(8, 8, requires_grad=True)
-    torch.softmax(torch.nn.Linear(8, 8)(x @ x), -1).sum().backward()  # reads /proc/cpuinfo
-    torch.optim.Adam([x]).step()
-    tempfile.tempdir = None
-    # libgomp ends the process when it cannot start a thread: asking for more does nothing.
-    torch.set_num_threads = torch.set_num_interop_threads = lambda number: None
-
-
-def _warm_up_matplotlib() -> None:
-    """Find the fonts and draw once: both want folders that a child cannot write to."""
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots()
-    axes.imshow([[0.0, 1.0]])
-    axes.set_title("text")
-    figure.canvas.draw()
-    pyplot.close(figure)
 
 
 class OnlyAllowed(importlib.abc.MetaPathFinder):
@@ -125,9 +78,11 @@ class Zygote:
     def __init__(self, control: socket.socket) -> None:
         self.control = control
         self.children: dict[int, int] = {}  # pidfd → pid
+        self.serial = 0
         self.sandbox: Sandbox
         self.greet: Callable[[bytes, tuple[str, ...]], bytes]
         self.serve: Callable[[Callable[[int], bytes], Callable[[bytes], None]], None]
+        self.name_refusals: Callable[[int], None]
 
     def prepare(self, config: dict[str, Any]) -> dict[str, Any]:
         """Import, warm up and build the sandbox; what the grader is told about it."""
@@ -135,23 +90,31 @@ class Zygote:
         sys.path.extend(config["path"])
         site.setquit()  # -S leaves `exit` out, which kernels and scripts have
         only_beside(config["folder"])
-        warm_up(config["framework"])
-        for name in [*_WARM.split(), *config["packages"]]:
-            with contextlib.suppress(ImportError):  # not installed: an import fails there too
-                importlib.import_module(name)
-        if "matplotlib" in sys.modules:
-            _warm_up_matplotlib()
-        from autograder.observe import capabilities, protocol, sandbox, worker
+        from autograder.observe import (
+            capabilities,
+            kernel,
+            protocol,
+            refusals,
+            sandbox,
+            warming,
+            worker,
+        )
 
+        warming.warm_up(config["framework"], config["packages"])
         sys.modules["autograder.observe"].__path__ = []  # the rest of it stays out
         self.serve = worker.serve
         self.greet = lambda nonce, layers: protocol.pack_frame(
             config["hello"], nonce, protocol.encode(list(layers))
         )
-        self.control = socket.socket(fileno=sandbox.out_of_the_way(self.control.detach()))
-        self.sandbox = sandbox.build(config["readable"], config["layers"])
+        self.name_refusals = refusals.install if config["words"] else lambda processes: None
+        self.control = socket.socket(fileno=kernel.out_of_the_way(self.control.detach()))
+        around = ("bubblewrap",) if _is_apart(kernel.namespaces(), config["outside"]) else ()
+        self.sandbox = sandbox.build(
+            config["readable"], config["layers"], config["landlock"], config["seccomp"], around
+        )
         if config["layers"]:
-            capabilities.drop(config["readable"])
+            keep = capabilities.FOR_USERS if self.sandbox.users is not None else 0
+            capabilities.drop(config["readable"], keep)
         sys.meta_path.insert(0, OnlyAllowed(config))
         # What a submission prints must be in the pipe even if it is killed the moment after.
         for stream in (sys.stdout, sys.stderr):
@@ -161,7 +124,9 @@ class Zygote:
         # Where memory runs out, the kernel should end a child or this process, not the grader.
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "wb") as file:
             file.write(b"500")
-        sandbox.hide_memory()
+        kernel.hide_memory()
+        # The end of the socket says the same, but not to a process that is stopped.
+        kernel.die_with_parent()
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page
         return {
@@ -190,6 +155,7 @@ class Zygote:
     def fork(self, request: dict[str, Any], channels: list[int]) -> int | None:
         """Make a child and hand its pidfd to the grader; None when the system refuses."""
         base, me = _address_space(), os.getpid()
+        self.serial += 1
         try:
             pid = os.fork()
             if pid == 0:
@@ -202,7 +168,7 @@ class Zygote:
             for channel in channels:
                 os.close(channel)
         self.children[pidfd] = pid
-        socket.send_fds(self.control, [json.dumps({"started": pid}).encode()], [pidfd])
+        self.tell({"started": pid}, [pidfd])
         return pidfd
 
     def reap(self, pidfd: int) -> None:
@@ -220,9 +186,10 @@ class Zygote:
         try:
             try:
                 os.dup2(channels[2], 2)  # where the grader reads what went wrong
-                layers = self.sandbox.enter(
-                    channels, request["memory"] << 20, request["cpu"], base, zygote
-                )
+                limits = request["limits"]
+                layers = self.sandbox.enter(channels, limits, base, zygote, self.serial)
+                if "seccomp" in layers:
+                    self.name_refusals(limits["processes"])
                 _write_all(RESULTS, self.greet(bytes.fromhex(request["nonce"]), layers))
             except BaseException:  # fail closed
                 os.write(2, _traceback())
@@ -243,9 +210,14 @@ class Zygote:
         finally:
             os._exit(WORKER_FAILED)
 
-    def tell(self, message: dict[str, Any]) -> None:
-        """Send a message without a descriptor to the grader."""
-        self.control.send(json.dumps(message).encode())
+    def tell(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send a message to the grader."""
+        socket.send_fds(self.control, [json.dumps(message).encode()], descriptors)
+
+
+def _is_apart(mine: dict[str, str], outside: dict[str, str]) -> bool:
+    """Whether this process shares no namespace with the grader: then bubblewrap is around it."""
+    return all(mine[name] != theirs for name, theirs in outside.items())
 
 
 def _read_exactly(count: int) -> bytes:
@@ -292,7 +264,9 @@ def main() -> None:
     except BaseException as fault:
         zygote.tell({"failed": f"the zygote cannot start: {type(fault).__name__}: {fault}"})
         return
-    zygote.tell({"ready": ready})
+    me = os.pidfd_open(os.getpid())
+    zygote.tell({"ready": ready}, [me])
+    os.close(me)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the grader is gone
         zygote.run()
     os._exit(0)  # without a clean-up of all that was imported; the children die with it

@@ -1,5 +1,7 @@
 """The cause is named when it is known, and nothing is named when nothing fits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from jaxtyping import Float
@@ -86,6 +88,26 @@ class TestNames:
     def test_equal_values_are_not_enough_when_the_argument_was_changed(self):
         assert diagnosed(lambda x, d: np.divide(x, d**0.5, out=x)).names == ("in_place",)
 
+    def test_a_copy_is_not_what_works_in_place(self):
+        def make():
+            @exercise(points=1)
+            def double(x: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+                return 2 * x
+
+            @double.case("three", separates=["in_place"])
+            def three(rng):
+                return {"x": rng.normal(size=3)}
+
+            @double.misconception("Triples in place.", hint="Whose array is it?")
+            def in_place(x):
+                x *= 3
+                return x
+
+            return double
+
+        assert diagnosed(lambda x: 3 * x, make).names == ()
+        assert diagnosed(lambda x: np.multiply(x, 3, out=x), make).names == ("in_place",)
+
     @pytest.mark.parametrize(
         "attempt",
         [
@@ -158,6 +180,7 @@ class TestMajority:
             ((5,), (("double",), 4)),
             ((4, 5), (("double",), 3)),
             ((3, 4, 5), ((), 0)),
+            ((2, 3), ((), 0)),
             ((2,), ((), 0)),  # the separating case, and a robustness case of that size
         ],
     )
@@ -168,6 +191,24 @@ class TestMajority:
         found = diagnosed(attempt, self.make)
         assert (found.names, found.matching) == names
         assert found.failing == (5 if names[0] else 0)
+
+    def test_half_of_them_is_not_enough(self):
+        def attempt(x):  # right for two numbers, doubled for three and four, else tripled
+            return x * (1 if len(x) == 2 else 2 if len(x) < 5 else 3)
+
+        def make():
+            made = self.make()
+            made.misconceptions = [
+                replace(made.misconceptions[0], implementation=lambda x: x * (1 + (len(x) > 2)))
+            ]
+            made.cases.append(replace(made.cases[-1], name="more", function=lambda rng: {
+                "x": rng.normal(size=6)
+            }))  # fmt: skip
+            return made
+
+        found = diagnosed(attempt, make)
+        assert found == Diagnosis()
+        assert diagnosed(lambda x: attempt(x) if len(x) != 5 else 2 * x, make).matching == 3
 
     def test_the_better_match_wins(self):
         assert diagnosed(lambda x: x * 2 if len(x) < 5 else x + 1, self.make).names == (

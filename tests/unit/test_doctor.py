@@ -25,7 +25,7 @@ def with_layers(monkeypatch):
 
     def have(*layers):
         monkeypatch.setattr(pool, "ZygotePool", functools.partial(pool.ZygotePool, layers=layers))
-        monkeypatch.setattr(doctor, "_SLOW", Limits(wall=1.5, total=1.5, cpu=1, memory=64))
+        monkeypatch.setattr(doctor, "_SLOW", Limits(wall=0.3, total=0.3, cpu=1, memory=64))
 
     return have
 
@@ -77,7 +77,7 @@ class TestWeakMachines:
         assert all(probe.fix for probe in report.probes if not probe.held)
 
     def test_what_is_missing_is_said_with_its_fix(self, monkeypatch):
-        monkeypatch.setattr(doctor, "_SLOW", Limits(wall=1.5, total=1.5, cpu=1, memory=64))
+        monkeypatch.setattr(doctor, "_SLOW", Limits(wall=0.3, total=0.3, cpu=1, memory=64))
         monkeypatch.setitem(sys.modules, "pyseccomp", None)
         report = examine()
         assert report.level == "none"

@@ -576,6 +576,21 @@ class TestScore:
 
         assert softmax_trial()(attempt).score == 0
 
+    def test_not_one_that_would_hold_where_it_was_not_reached(self):
+        def make():
+            @exercise(points=1, checks=[not_negative("no entry is negative", credit=0.5)])
+            def double(x: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+                return 2 * x
+
+            @double.case("a case", kind="robustness")
+            def a_case(rng):
+                return {"x": rng.uniform(size=3)}
+
+            return double
+
+        assert trial_of(make)(lambda x: 3 * x).score == 0.5
+        assert trial_of(make)(lambda x: x + np.inf).score == 0
+
     def test_the_larger_share_counts(self):
         def global_maximum(scores):
             powers = np.exp(scores - np.amax(scores))

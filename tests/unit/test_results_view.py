@@ -22,6 +22,7 @@ from autograder.results_view import (
     step_view,
     words_for,
 )
+from autograder.specification import Case
 from tests.unit.observe.test_protocol import values
 
 
@@ -180,16 +181,17 @@ class TestViews:
 
     def case(self, observed, expected, steps=None):
         program = Program(steps or tuple(Call("f", (1,)) for _ in expected))
-        return case_view(program, observed, expected)
+        return case_view(Case("c", "c", program, tuple(expected)), observed)
 
     def test_calls_and_steps(self):
         array = array_from_numpy(np.arange(2.0))
-        expected = [Observed(array), Observed({"w": array})]
+        expected = [Observed(array, notes={"largest_allocation": 7}), Observed({"w": array})]
         steps = (Call("f", (1, 2), {}, ("x",)), DescribeModule("m", True))
         view = self.case(expected, expected, steps)
         assert view.arguments == {"x": 1, "argument 2": 2}
         assert view.result.tolist() == view.expected.tolist() == [0, 1]
         assert view.calls[0].dtype == "float64"
+        assert view.calls[0].notes == {"largest_allocation": 7}
         assert view.steps[1]["w"].tolist() == [0, 1]
         for sealed in (view.result, view.expected, view.steps[1]["w"]):
             with pytest.raises(ValueError, match="read-only"):

@@ -3,6 +3,7 @@
 # ruff: noqa: F821 (axes in annotations are no names)
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -608,3 +609,34 @@ class TestArguments:
 
         result = trial_of(make_stacked)(attempt)
         assert "Expected `parts` to be left as it was" in result.feedback
+
+
+def make_chunked():
+    @exercise(points=1)
+    def chunked(Q: Float[Tensor, "n_q d"], K: Float[Tensor, "n_k d"]) -> Float[Tensor, "n_q"]:
+        return torch.stack([(Q @ key).exp() for key in K]).sum(0)
+
+    @chunked.check("no score matrix is made")
+    def small(view):
+        limit = len(view.arguments["Q"]) * len(view.arguments["K"])
+        largest = view.calls[0].notes["largest_allocation"]
+        return None if largest < limit else f"a tensor of {largest} elements was made"
+
+    @chunked.case("many keys", kind="robustness")
+    def many(rng):
+        call = chunked.call(Q=rng.normal(size=(4, 2)), K=rng.normal(size=(50, 2)))
+        return Program((replace(call, watch=("arguments", "allocation")),))
+
+    return chunked
+
+
+def test_large_tensors_are_watched():
+    trial = trial_of(make_chunked)
+
+    def in_pieces(Q, K):
+        return sum((Q @ part.mT).exp().sum(-1) for part in K.split(7))
+
+    assert trial(in_pieces).outcome == "passed"
+    result = trial(lambda Q, K: (Q @ K.mT).exp().sum(-1))
+    assert failed_checks(result) == ["no score matrix is made"]
+    assert "A tensor of 200 elements was made." in result.feedback

@@ -1,6 +1,7 @@
 """Observing live objects: the same as from another process, and nothing is left behind."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -57,7 +58,11 @@ def test_several_threads_do_not_disturb_each_other():
     program = Program((Call("f"),), seed=3)
 
     def f():
-        return [float(np.random.rand()) for _ in range(50)]
+        found = []
+        for _ in range(20):
+            found.append(float(np.random.rand()))
+            time.sleep(0)  # let the others have a turn
+        return found
 
     alone = observe({"f": f}, program)[0].value.data.tolist()
     found = []

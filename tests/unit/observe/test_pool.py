@@ -126,7 +126,9 @@ class TestPool:
 
             def counts():
                 wait_until(lambda: not children_of(zygote))
-                return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), zygote)]
+                # that of a process that hides its memory, only root may look at
+                seen = (os.getpid(), zygote) if os.geteuid() == 0 else (os.getpid(),)
+                return [len(os.listdir(f"/proc/{pid}/fd")) for pid in seen]
 
             before = counts()
             for number in range(200):

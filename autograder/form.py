@@ -1,0 +1,186 @@
+"""The form of what a call returned: type, shape, dtype, finite, in this order.
+
+Values are another matter (`autograder.comparison`), because an author's checks stand between
+the two in the order of judging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder import wording
+from autograder.observe.protocol import Opaque
+from autograder.program import Call
+from autograder.result import ExerciseOutcome
+from autograder.results_view import (
+    Part,
+    Unreadable,
+    expected_count,
+    kind_words,
+    part_of,
+    parts_of,
+    words_for,
+)
+from autograder.specification import (
+    DTYPE,
+    FINITE,
+    SHAPE,
+    TYPE,
+    Case,
+    ExerciseSpec,
+    ValueSpec,
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first thing that is wrong in one case. `heading` says it in two or three words."""
+
+    check: str
+    message: str
+    outcome: ExerciseOutcome = "failed"
+    heading: str = ""
+
+    @property
+    def headline(self) -> str:
+        """What stands before the name of the case."""
+        return self.heading or wording.headline(self.check, self.outcome)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a case, with what its values are called."""
+
+    spec: ExerciseSpec
+    case: Case
+    index: int
+
+    @property
+    def hidden(self) -> bool:
+        """Whether values may not be shown."""
+        return self.case.hidden
+
+    def returns(self, number: int) -> ValueSpec:
+        """What the annotation says of a call's result."""
+        returns = self.spec.returns
+        is_call = isinstance(self.case.program.steps[self.index], Call)
+        return returns[number] if is_call and number < len(returns) else ValueSpec()
+
+    def sizes(self) -> dict[str, int]:
+        """Axis names and sizes of the call."""
+        return wording.sizes(self.spec, self.case, self.index)
+
+    def input_dtypes(self) -> list[str]:
+        """Floating dtypes of a call's arguments; for other steps, of every call's."""
+        step = self.case.program.steps[self.index]
+        calls = [step] if isinstance(step, Call) else [c for _, c in self.case.program.calls]
+        return [
+            dtype for call in calls for dtype in _dtypes_in(call.named.values()) if _is_float(dtype)
+        ]
+
+    def words(self, value: Any) -> str:
+        """A value that was returned, as far as it may be shown."""
+        return kind_words(value) if self.hidden else words_for(value)
+
+
+def _dtypes_in(values: Any) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _dtypes_in(value)
+        else:
+            dtype = wording.dtype_of(value)
+            if dtype is not None:
+                yield dtype
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
+
+
+def judge_form(step: Step, value: Any, expected: Any) -> Fault | None:
+    """Type, shape, dtype and finiteness of what a call returned."""
+    count = expected_count(expected)
+    if count == 1:
+        return _judge_part(step, value, expected, step.returns(0), "")
+    parts = parts_of(value, count)
+    if parts is None:
+        hint = "; is there a return statement?" if value is None else ""
+        return Fault(TYPE, f"expected {count} values, got {step.words(value)}{hint}")
+    for number, (got, wanted) in enumerate(zip(parts, expected, strict=True)):
+        where = f"return value {number + 1}: "
+        fault = _judge_part(step, got, wanted, step.returns(number), where)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _judge_part(
+    step: Step, value: Any, expected: Any, returns: ValueSpec, where: str
+) -> Fault | None:
+    wanted, got = part_of(expected), part_of(value)
+    if isinstance(wanted, Unreadable):
+        return _judge_object(step, value, expected, where)
+    if isinstance(got, Unreadable):
+        hint = "; is there a return statement?" if value is None else ""
+        return Fault(TYPE, f"{where}expected {kind_of(wanted)}, got {step.words(value)}{hint}")
+    # a plain number is right where a tensor of no axes is
+    if wanted.framework == "torch" and got.framework not in ("torch", "scalar"):
+        return Fault(TYPE, f"{where}expected a tensor, got {step.words(value)}")
+    if wanted.framework != "torch" and got.framework == "torch" and wanted.shape:
+        return Fault(TYPE, f"{where}expected a NumPy array, got {step.words(value)}")
+    if got.shape != wanted.shape:
+        message = wording.shape(got.shape, wanted.shape, returns, step.sizes())
+        return Fault(SHAPE, where + message)
+    if got.data is None:
+        return Fault(TYPE, f"{where}expected {kind_of(wanted)}, got one too large to be compared")
+    if got.dtype.startswith("complex"):
+        return Fault(TYPE, f"{where}expected real numbers, got complex ones")
+    fault = _judge_dtype(step, got, wanted, where)
+    if fault is not None:
+        return fault
+    assert wanted.data is not None
+    stray = ~np.isfinite(got.data) & np.isfinite(wanted.data)
+    if stray.any():
+        return Fault(FINITE, where + wording.not_finite(got.data, stray, returns, step.hidden))
+    return None
+
+
+def _judge_object(step: Step, value: Any, expected: Any, where: str) -> Fault | None:
+    """Where the reference returned no array: an Axes, a module, a string, nothing."""
+    same = type(value) is type(expected)
+    if isinstance(expected, Opaque):
+        same = same and value.type_name == expected.type_name
+    if same:
+        return None
+    return Fault(TYPE, f"{where}expected {words_for(expected)}, got {step.words(value)}")
+
+
+def kind_of(wanted: Part) -> str:
+    """What was expected, in words."""
+    if wanted.framework == "torch":
+        return "a tensor"
+    if wanted.dtype == "bool" and wanted.shape == ():
+        return "True or False"
+    return "a number" if wanted.shape == () else "an array"
+
+
+def _judge_dtype(step: Step, got: Part, wanted: Part, where: str) -> Fault | None:
+    """PyTorch results have the dtype of the floating inputs; masks are bool; NumPy is free."""
+    if step.spec.framework != "torch" or wanted.framework != "torch" or got.framework == "scalar":
+        return None
+    if wanted.dtype == "bool":
+        if got.dtype == "bool":
+            return None
+        return Fault(DTYPE, f"{where}expected dtype bool, got {got.dtype}")
+    if not _is_float(wanted.dtype):
+        return None
+    inputs = step.input_dtypes()
+    if inputs and got.dtype not in inputs:
+        return Fault(DTYPE, f"{where}expected dtype {inputs[0]}, as the input has, got {got.dtype}")
+    if not _is_float(got.dtype):
+        return Fault(DTYPE, f"{where}expected a floating dtype, got {got.dtype}")
+    return None
