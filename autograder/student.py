@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.evaluation import evaluate
@@ -25,6 +25,7 @@ class SelfCheck:
     key: Key
     chosen: Chosen
     results: tuple[ExerciseResult, ...]
+    graded: Path | None  # the file that would be graded, when another one was checked
 
     def result(self, name: str) -> ExerciseResult:
         """The result of one exercise; KeyError when it is not in the assignment."""
@@ -44,16 +45,25 @@ class SelfCheck:
         names = [spec.name for spec in self.key.specs]
         written = [name for name in names if submission.written(name)]
         lines = list(self.chosen.messages)
+        what = "To be graded" if self.graded == submission.path else "Checked"
         lines.append(
-            f"To be graded: {submission.path.name}, {len(written)} of {len(names)} exercises "
+            f"{what}: {submission.path.name}, {len(written)} of {len(names)} exercises "
             f"written{': ' + ', '.join(written) if written else ''}."
         )
+        if self.graded is None:
+            lines.append(f"Nothing in this folder would be graded: {self._expected_files()}.")
+        elif self.graded != submission.path:
+            lines.append(f"To be graded would be {self.graded.name}, not this file.")
         lines += question_lines(self.key, submission)
         if self.passed and len(self.results) == len(names):
             lines.append(
                 "All public cases pass. Grading adds hidden cases of other sizes and kinds."
             )
         return lines
+
+    def _expected_files(self) -> str:
+        name = self.key.assignment
+        return f"hand in {name}.ipynb or {name}.py"
 
 
 def question_lines(key: Key, submission: Submission) -> list[str]:
@@ -72,22 +82,35 @@ def question_lines(key: Key, submission: Submission) -> list[str]:
 
 
 def check_folder(
-    folder: Path, names: Sequence[str] | None = None, file: Path | None = None
+    folder: Path,
+    names: Sequence[str] | None = None,
+    file: Path | None = None,
+    timeout: float | None = None,
 ) -> SelfCheck:
     """Check a folder that holds an assignment, in a spawned process.
 
     names: exercises to check, all by default. file: the file to check instead of the one
-    that would be graded. Raises KeyUnusable or Unreadable with a sentence.
+    that would be graded. timeout: seconds for one case. Raises KeyUnusable or Unreadable
+    with a sentence.
     """
     from autograder.observe.spawned import SpawnedSession
 
     key = load_key(folder)
     exercises = [spec.name for spec in key.specs]
-    if file is not None:
+    answers = [f"q_{name}" for name in key.questions]
+    try:
+        graded = choose(folder, key.assignment, exercises, answers)
+    except Unreadable:
+        if file is None:
+            raise
+        graded = None
+    if file is None or (graded is not None and graded.submission.path == file):
+        assert graded is not None
+        chosen = graded
+    elif file.suffix in (".ipynb", ".py"):
         chosen = Chosen(read(file))
     else:
-        answers = [f"q_{name}" for name in key.questions]
-        chosen = choose(folder, key.assignment, exercises, answers)
+        raise Unreadable(f"{file.name} is neither a notebook nor a module; name one of these")
     unknown = [name for name in names or () if name not in exercises]
     if unknown:
         raise Unreadable(
@@ -96,7 +119,12 @@ def check_folder(
     specs = [spec for spec in key.specs if not names or spec.name in names]
     framework = "torch" if any(spec.framework == "torch" for spec in specs) else "numpy"
 
-    def open_session() -> Session:
-        return SpawnedSession(LIMITS, framework)
+    limits = LIMITS if timeout is None else replace(LIMITS, wall=timeout)
 
-    return SelfCheck(folder, key, chosen, tuple(evaluate(chosen.submission, specs, open_session)))
+    def open_session() -> Session:
+        return SpawnedSession(limits, framework, folder)
+
+    results = tuple(evaluate(chosen.submission, specs, open_session))
+    return SelfCheck(
+        folder, key, chosen, results, None if graded is None else graded.submission.path
+    )

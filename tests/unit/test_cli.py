@@ -156,7 +156,26 @@ class TestCheck:
         status, out, _ = run("check", "scratch.py", "-e", "double")
         assert status == 1
         assert "Squares instead of doubling." in out
+        assert "Checked: scratch.py, 1 of 1 exercises written: double." in out
+        assert f"To be graded would be {NAME}.ipynb, not this file." in out
         assert run("check", "-e", "triple")[0] == 2
+
+    def test_a_loop_is_stopped(self, folder, run):
+        (folder / f"{NAME}.py").write_text("def double(x):\n    while True: pass\n", "utf-8")
+        status, out, _ = run("check", "--timeout", "0.5")
+        assert status == 1
+        assert "within 0.5 s" in out
+
+    def test_without_its_key(self, folder, run):
+        (folder / "selfcheck.safetensors").unlink()
+        status, _, err = run("check")
+        assert status == 2
+        assert "it belongs beside the notebook" in err
+
+    def test_something_else(self, folder, run):
+        status, _, err = run("check", "selfcheck.safetensors")
+        assert status == 2
+        assert "neither a notebook nor a module" in err
 
 
 def test_grade_writes_the_document(course, run, needs_debian):
