@@ -20,6 +20,7 @@ import msgspec
 from autograder.checks import PackFault
 from autograder.diagnose import same_outcome, summary
 from autograder.exercise import Exercise
+from autograder.form import Step
 from autograder.judge import judge, judge_case
 from autograder.numerics import error_ratio, tolerance_for
 from autograder.pack import Pack, load_pack
@@ -272,7 +273,7 @@ class _Examination:
         if summary(self.spec, case, observed) is not None:
             return None
         largest = 0.0
-        for step, wanted in zip(observed, case.expected, strict=False):
+        for index, (step, wanted) in enumerate(zip(observed, case.expected, strict=False)):
             if bool(step.changed) != bool(wanted.changed):
                 return None
             if step.raised is not None or wanted.raised is not None:
@@ -290,7 +291,8 @@ class _Examination:
                     return None
                 if got.data is None or expected.data is None or got.shape != expected.shape:
                     return None
-                tolerance = tolerance_for([got.dtype, expected.dtype], expected.data)
+                inputs = Step(self.spec, case, index).input_dtypes()
+                tolerance = tolerance_for([got.dtype, *inputs], expected.data)
                 largest = max(largest, error_ratio(got.data, expected.data, tolerance))
         return largest
 

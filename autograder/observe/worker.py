@@ -11,6 +11,7 @@ them; and of ours only the modules named in `BESIDE`, which is all that the zygo
 from __future__ import annotations
 import __future__
 
+import ast
 import inspect
 import random
 import sys
@@ -67,9 +68,13 @@ def load(
             outcomes.append(None)
             continue
         try:
-            # blank lines first, so that line numbers are those of the student's cell
-            source = "\n" * (statement["line"] - 1) + statement["source"]
-            code = compile(source, MARKER + statement["cell"], "exec", flags, dont_inherit=True)
+            # one text, or the parts of one that is longer than a text may be
+            source = "".join(statement["source"])
+            filename = MARKER + statement["cell"]
+            tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+            # so that line numbers are those of the student's cell
+            ast.increment_lineno(tree, statement["line"] - 1)
+            code = compile(tree, filename, "exec", flags, dont_inherit=True)
             flags |= code.co_flags & _FUTURE_FLAGS
             exec(code, namespace)
             outcomes.append(None)

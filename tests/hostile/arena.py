@@ -216,9 +216,11 @@ def main() -> int:
     if options.layers == "spawned":
         layers = None
         chosen = [hostile for hostile in chosen if hostile.kind in suite.HARMLESS]
-    with tempfile.TemporaryDirectory(prefix="autograder-hostile-") as folder:
-        with arena(Path(folder) / "world", layers) as made:
-            report = made.run(chosen, print if options.verbose else str)
+    with (
+        tempfile.TemporaryDirectory(prefix="autograder-hostile-") as folder,
+        arena(Path(folder) / "world", layers) as made,
+    ):
+        report = made.run(chosen, print if options.verbose else str)
     for line in report.faults():
         print(line)
     print(report.figure)

@@ -10,15 +10,23 @@ changing("update", "Opens a file for update.", "got(open('@canary@', 'r+').write
 changing("create", "Leaves a file behind.", "got(open('@folder@/new.txt', 'x'))")
 changing("delete", "Deletes a file.", "import os; got(os.unlink('@canary@'))")
 changing("rename", "Renames a file.", "import os; got(os.rename('@canary@', '@canary@.old'))")
-changing("hard link", "Gives it one more name.", "import os; got(os.link('@canary@', '@canary@.2'))")
+changing(
+    "hard link", "Gives it one more name.", "import os; got(os.link('@canary@', '@canary@.2'))"
+)
 changing("symbolic link", "Links to it.", "import os; got(os.symlink('@canary@', '@canary@.2'))")
 changing("mode", "Makes it readable for all.", "import os; got(os.chmod('@canary@', 0o777))")
 changing("owner", "Gives it away.", "import os; got(os.chown('@canary@', 12345, 12345))")
-changing("times", "Dates it back to before the deadline.", "import os; got(os.utime('@canary@', (0, 0)))")
+changing(
+    "times", "Dates it back to before the deadline.", "import os; got(os.utime('@canary@', (0, 0)))"
+)
 changing("folder", "Makes a folder.", "import os; got(os.mkdir('@folder@/new'))")
 changing("remove a folder", "Removes a tree.", "import shutil; got(shutil.rmtree('@folder@'))")
 changing("named pipe", "Makes a named pipe.", "import os; got(os.mkfifo('@folder@/pipe'))")
-changing("device", "Makes a device for the disk.", "import os; got(os.mknod('@folder@/disk', 0o60600, 0xFE00))")
+changing(
+    "device",
+    "Makes a device for the disk.",
+    "import os; got(os.mknod('@folder@/disk', 0o60600, 0xFE00))",
+)
 changing("truncate", "Cuts a file to nothing.", "import os; got(os.truncate('@canary@', 0))")
 changing(
     "truncate on opening",

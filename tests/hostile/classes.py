@@ -172,7 +172,9 @@ def _is_zygote(pid: int) -> bool:
 
 
 def _resident(pid: int) -> float:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+    return (
+        int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+    )
 
 
 def wait_until_gone(pids: set[int], seconds: float = 10.0) -> set[int]:

@@ -100,7 +100,9 @@ if len(kept) > 1:
     os._exit(0)
 """,
 )
-frame("a nonce of zeros", "Makes the nonce up.", "reply([{'value': zeros(scores)}], nonce=bytes(16))")
+frame(
+    "a nonce of zeros", "Makes the nonce up.", "reply([{'value': zeros(scores)}], nonce=bytes(16))"
+)
 frame("another kind", "Replies as if it had been asked to load.", "reply([None], kind=11)")
 frame("the greeting again", "Greets once more.", "reply(['landlock', 'seccomp'], kind=15)")
 frame("a request", "Sends the grader a request to run something.", "reply({'steps': []}, kind=2)")

@@ -165,12 +165,13 @@ TOKENS = (
     "%%", "%time ", "!", "?", "'''", '"""', "'", '"', "\\", "\\\n", "(", ")", "[", "]", "{", "}",
     "#", "@", ":", ";", ",", "=", "==", ":=", "->", "**", "...", "\n", "\n\n", "\r\n", "\r", "\t",
     "    ", "\f", "\0", "\ufeff", "\ud800", "\u2028", "ﬁ", "𝐱", "é", "\x1b[2J", "async ", "await ",
-    "def softmax(x):\n    return x\n", "class softmax:\n    pass\n", "lambda: ", "yield ", "import ",
-    "from x import *\n", "global softmax\n", "nonlocal x\n", "del softmax\n", "match x:\n", "case _:\n",
-    "try:\n", "except* E:\n", "finally:\n", "if 1:\n", "else:\n", "with x as y:\n", "return\n", "break\n",
-    "f'{x!r:{y}}'", "f'{", "rb'", "u'", "0x", "1e999", "1_0", "9" * 5000, "1j", "None", "True",
-    "__import__('os')", "print", "softmax", "q_column_layout = ", "q_", "# coding: undefined\n",
-    "from __future__ import annotations\n", "not " * 50, "-" * 90, "(" * 90, "x." * 90, "type X = int\n",
+    "def softmax(x):\n    return x\n", "class softmax:\n    pass\n", "lambda: ", "yield ",
+    "import ", "from x import *\n", "global softmax\n", "nonlocal x\n", "del softmax\n",
+    "match x:\n", "case _:\n", "try:\n", "except* E:\n", "finally:\n", "if 1:\n", "else:\n",
+    "with x as y:\n", "return\n", "break\n", "f'{x!r:{y}}'", "f'{", "rb'", "u'", "0x", "1e999",
+    "1_0", "9" * 5000, "1j", "None", "True", "__import__('os')", "print", "softmax",
+    "q_column_layout = ", "q_", "# coding: undefined\n", "from __future__ import annotations\n",
+    "not " * 50, "-" * 90, "(" * 90, "x." * 90, "type X = int\n",
 )  # fmt: skip
 
 

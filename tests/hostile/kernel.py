@@ -7,7 +7,9 @@ kernel = Kind("kernel", REFUSED)
 kernel.by_number("user namespace", "Becomes root of a namespace.", "272, 0x10000000")
 kernel.by_number("mount namespace", "Wants mounts of its own.", "272, 0x00020000")
 kernel.by_number("another namespace", "Joins one by a descriptor.", "308, 3, 0")
-kernel.by_number("mount", "Mounts a file system over /tmp.", "165, b'x', b'/tmp', b'tmpfs', 0, None")
+kernel.by_number(
+    "mount", "Mounts a file system over /tmp.", "165, b'x', b'/tmp', b'tmpfs', 0, None"
+)
 kernel.by_number("new mounts", "Mounts by the newer calls.", "430, b'tmpfs', 0")
 kernel.by_number("unmount", "Takes /proc away.", "166, b'/proc', 2")
 kernel("chroot", "Changes the root.", "import os; got(os.chroot('/'))")
@@ -41,10 +43,14 @@ kernel.by_number("vmsplice", "Gives pages to a pipe.", "278, 4, b'\\0' * 16, 1, 
 kernel.by_number("splice", "Moves data past the process.", "275, 3, None, 4, None, 9, 0")
 kernel.by_number("NUMA", "Moves pages of another process.", "279, 1, 0, None, None, None, 0")
 kernel.by_number("kcmp", "Compares itself with the grader.", "312, @grader@, 1, 0, 0, 0")
-kernel.by_number("a robust list", "Reads a pointer of another.", "274, @grader@, b'\\0' * 8, b'\\0' * 8")
+kernel.by_number(
+    "a robust list", "Reads a pointer of another.", "274, @grader@, b'\\0' * 8, b'\\0' * 8"
+)
 kernel.by_number("a pipe's size", "Makes a pipe a megabyte long.", "72, 4, 1031, 1 << 20")
 kernel.by_number("no number", "Calls what does not exist.", "9999, 0")
-kernel.by_number("half a number", "Hides fork's number in 64 bits.", "(1 << 32) | 57", r"^(error|crashed)")
+kernel.by_number(
+    "half a number", "Hides fork's number in 64 bits.", "(1 << 32) | 57", r"^(error|crashed)"
+)
 kernel(
     "a program in memory",
     "Puts a program into a file without a name, and runs it.",

@@ -33,7 +33,7 @@ def {exercise}(scores):
 """
 
 # For what no library wraps: the kernel's calls by number, on x86-64.
-SYSTEM_CALL = """\
+SYSTEM_CALL = f"""\
 import ctypes, os
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -43,8 +43,8 @@ def system_call(number, *arguments):
     result = libc.syscall(ctypes.c_long(number), *arguments)
     if result == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    raise RuntimeError("{got} %r" % (result,))
-""".format(got=GOT)
+    raise RuntimeError("{GOT} %r" % (result,))
+"""
 
 
 @dataclass(frozen=True)

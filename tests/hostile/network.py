@@ -47,7 +47,9 @@ network("packets", "Listens to the wire.", "import socket; got(socket.socket(17,
 network("raw", "Makes packets by hand.", "import socket; got(socket.socket(2, 3, 1))")
 network("vsock", "Talks to the virtual machine's host.", "import socket; got(socket.socket(40, 1))")
 network("Bluetooth", "Asks the student beside.", "import socket; got(socket.socket(31, 3, 1))")
-network("crypto", "Uses a socket of the kernel's ciphers.", "import socket; got(socket.socket(38, 5))")
+network(
+    "crypto", "Uses a socket of the kernel's ciphers.", "import socket; got(socket.socket(38, 5))"
+)
 network(
     "a name",
     "Looks a name up, and so tells it to whoever serves it.",

@@ -159,7 +159,9 @@ def _in_names(written: Written) -> dict:
 def dump(gradebook: Path) -> dict[str, dict[Any, tuple]]:
     """Every table: its rows by their key."""
     with sqlite3.connect(f"file:{gradebook}?mode=ro", uri=True) as database:
-        names = [row[0] for row in database.execute("select name from sqlite_master where type='table'")]
+        names = [
+            row[0] for row in database.execute("select name from sqlite_master where type='table'")
+        ]
         tables = {}
         for name in names:
             cursor = database.execute(f'select * from "{name}"')

@@ -185,14 +185,22 @@ objects(
         return [Mine()] * 3
     """,
 )
-objects("NaN everywhere", "Returns NaN, which no comparison finds larger.", returning("scores * np.nan"))
-objects("infinity", "Returns infinity, minus which infinity is NaN.", returning("scores * 0 + np.inf"))
+objects(
+    "NaN everywhere", "Returns NaN, which no comparison finds larger.", returning("scores * np.nan")
+)
+objects(
+    "infinity", "Returns infinity, minus which infinity is NaN.", returning("scores * 0 + np.inf")
+)
 objects(
     "NaN of many kinds",
     "Returns NaN with every payload.",
     returning("np.full(scores.shape, 0x7FF8DEADBEEF0001, np.uint64).view(np.float64)"),
 )
-objects("NaN as a complex number", "Hides NaN in the imaginary part.", returning("scores * 0 + 1j * np.nan"))
+objects(
+    "NaN as a complex number",
+    "Hides NaN in the imaginary part.",
+    returning("scores * 0 + 1j * np.nan"),
+)
 objects(
     "right in its real part",
     "Returns the right weights, plus something imaginary.",
@@ -201,9 +209,15 @@ objects(
         "def right(s):\n    e = np.exp(s - s.max(axis=0))\n    return e / e.sum(axis=0)\n",
     ),
 )
-objects("no entries", "Returns an array without entries, all of which are right.", returning("np.zeros((0, 0))"))
+objects(
+    "no entries",
+    "Returns an array without entries, all of which are right.",
+    returning("np.zeros((0, 0))"),
+)
 objects("a single number", "Returns what broadcasts to everything.", returning("np.float64(0.2)"))
-objects("one column", "Returns what broadcasts to the rest.", returning("scores[:, :1] * 0 + 0.2"), ANY)
+objects(
+    "one column", "Returns what broadcasts to the rest.", returning("scores[:, :1] * 0 + 0.2"), ANY
+)
 objects(
     "a huge virtual array",
     "Returns 10^15 entries in eight bytes.",
@@ -216,18 +230,35 @@ objects(
     rf"{CRASHED}|{WRONG}",
 )
 objects("an array of objects", "Returns objects.", returning("np.array([object()] * 3)"))
-objects("an array of itself", "Returns an array that holds itself.", returning("own", "own = np.empty((), object)\nown[()] = own"), ANY)
+objects(
+    "an array of itself",
+    "Returns an array that holds itself.",
+    returning("own", "own = np.empty((), object)\nown[()] = own"),
+    ANY,
+)
 objects("text", "Returns numbers as text.", returning("scores.astype(str)"))
 objects("bytes", "Returns bytes.", returning("scores.tobytes()"))
 objects("a structure", "Returns records.", returning("np.zeros(scores.shape, 'f8,f8')"))
 objects("dates", "Returns dates.", returning("scores.astype('M8[s]')"), ANY)
 objects("truth values", "Returns truth values.", returning("scores == scores"))
-objects("whole numbers", "Returns 2^64 - 1.", returning("np.full(scores.shape, -1).astype(np.uint64)"))
-objects("long doubles", "Returns numbers of 80 bits.", returning("scores.astype(np.longdouble) * 0"))
-objects("half precision", "Returns so few digits that much is equal.", returning("np.full(scores.shape, 0.2, np.float16)"))
+objects(
+    "whole numbers", "Returns 2^64 - 1.", returning("np.full(scores.shape, -1).astype(np.uint64)")
+)
+objects(
+    "long doubles", "Returns numbers of 80 bits.", returning("scores.astype(np.longdouble) * 0")
+)
+objects(
+    "half precision",
+    "Returns so few digits that much is equal.",
+    returning("np.full(scores.shape, 0.2, np.float16)"),
+)
 objects("a masked array", "Masks every entry out.", returning("np.ma.masked_all(scores.shape)"))
 objects("a matrix", "Returns a matrix.", returning("np.matrix(scores) * 0"))
-objects("a list of itself", "Returns a list that holds itself.", returning("own", "own = []\nown.append(own)"))
+objects(
+    "a list of itself",
+    "Returns a list that holds itself.",
+    returning("own", "own = []\nown.append(own)"),
+)
 objects(
     "a deep list",
     "Returns lists in lists in lists.",
@@ -240,11 +271,20 @@ objects(
     """,
 )
 objects("a wide list", "Returns a million nothings.", returning("[None] * 1_000_000"))
-objects("a wide list of numbers", "Returns millions of numbers.", returning("[0.0] * 4_500_000"), rf"{WRONG}|^(timed_out|out_of_memory): ")
-objects("a wide dictionary", "Returns a dictionary.", returning("{str(i): i for i in range(100_000)}"))
+objects(
+    "a wide list of numbers",
+    "Returns millions of numbers.",
+    returning("[0.0] * 4_500_000"),
+    rf"{WRONG}|^(timed_out|out_of_memory): ",
+)
+objects(
+    "a wide dictionary", "Returns a dictionary.", returning("{str(i): i for i in range(100_000)}")
+)
 objects("long keys", "Returns a dictionary of long keys.", returning("{'x' * 10_000_000: 1}"))
 objects("a long text", "Returns 50 MB of text.", returning("'x' * 50_000_000"))
-objects("a large number", "Returns a number of a hundred thousand digits.", returning("10 ** 100_000"))
+objects(
+    "a large number", "Returns a number of a hundred thousand digits.", returning("10 ** 100_000")
+)
 objects(
     "numbers with methods of their own",
     "Returns a list of floats that equal everything.",

@@ -77,7 +77,9 @@ processes(
 processes("kill the parent", "Kills the zygote.", "import os; got(os.kill(os.getppid(), 9))")
 processes("stop the parent", "Stops the zygote.", "import os; got(os.kill(os.getppid(), 19))")
 processes("kill the grader", "Kills the grader.", "import os; got(os.kill(@grader@, 9))")
-processes("kill a stranger", "Kills somebody of its user.", "import os; got(os.kill(@sentinel@, 9))")
+processes(
+    "kill a stranger", "Kills somebody of its user.", "import os; got(os.kill(@sentinel@, 9))"
+)
 processes("kill everybody", "Kills all it can.", "import os; got(os.kill(-1, 9))")
 processes("kill the group", "Kills its process group.", "import os; got(os.killpg(0, 9))")
 processes.by_number("tgkill", "Kills by thread.", "234, @sentinel@, @sentinel@, 9")
@@ -184,7 +186,9 @@ processes(
 processes("user", "Becomes root.", "import os; got(os.setresuid(0, 0, 0))")
 processes("group", "Joins other groups.", "import os; got(os.setgroups([0]))")
 processes("priority", "Pushes in.", "import os; got(os.nice(-5))")
-processes("a processor", "Takes one processor alone.", "import os; got(os.sched_setaffinity(0, [0]))")
+processes(
+    "a processor", "Takes one processor alone.", "import os; got(os.sched_setaffinity(0, [0]))"
+)
 processes(
     "real time",
     "Asks never to be interrupted.",

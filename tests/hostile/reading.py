@@ -28,7 +28,8 @@ reading(
     "Opens the gradebook read-only, by a URI.",
     """
     import sqlite3
-    got(sqlite3.connect('file:@gradebook@?mode=ro', uri=True).execute('select * from grade').fetchall())
+    gradebook = sqlite3.connect('file:@gradebook@?mode=ro', uri=True)
+    got(gradebook.execute('select * from grade').fetchall())
     """,
     r"^error: .*OperationalError",
 )
@@ -171,7 +172,8 @@ reading(
 reading(
     "the memory of another",
     "Reads the parent's memory with process_vm_readv.",
-    f"{SYSTEM_CALL}\n\ndef softmax(scores):\n    system_call(310, os.getppid(), None, 0, None, 0, 0)\n",
+    f"{SYSTEM_CALL}\n\ndef softmax(scores):\n"
+    "    system_call(310, os.getppid(), None, 0, None, 0, 0)\n",
     machine="x86_64",
 )
 reading(

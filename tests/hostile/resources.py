@@ -48,8 +48,16 @@ resources(
     "Sorts by a key that never comes.",
     "sorted([1, 2], key=lambda item: exec('while True: pass'))",
 )
-resources("a lock", "Waits for itself.", "import threading; a = threading.Lock(); a.acquire(); a.acquire()")
-resources("endless import", "Never ends while it is loaded.", "wait = [n for n in iter(int, 1)]\n\ndef softmax(scores):\n    return wait")
+resources(
+    "a lock",
+    "Waits for itself.",
+    "import threading; a = threading.Lock(); a.acquire(); a.acquire()",
+)
+resources(
+    "endless import",
+    "Never ends while it is loaded.",
+    "wait = [n for n in iter(int, 1)]\n\ndef softmax(scores):\n    return wait",
+)
 resources(
     "endless result",
     "Returns an object whose length takes for ever.",
@@ -71,7 +79,9 @@ resources(
     raise Slow
     """,
 )
-resources("one large array", "Asks for 8 TB.", "import numpy as np; np.ones(1 << 40)", OUT_OF_MEMORY)
+resources(
+    "one large array", "Asks for 8 TB.", "import numpy as np; np.ones(1 << 40)", OUT_OF_MEMORY
+)
 resources(
     "many arrays",
     "Takes memory bit by bit.",
@@ -117,7 +127,9 @@ resources(
     """,
     rf"{CRASHED}|{OUT_OF_MEMORY}|{TIMED_OUT}",
 )
-resources("output flood", "Prints without end.", "while True: print('x' * 1000)", rf"{CRASHED}.*printed")
+resources(
+    "output flood", "Prints without end.", "while True: print('x' * 1000)", rf"{CRASHED}.*printed"
+)
 resources(
     "flood of errors",
     "Writes to standard error without end.",
@@ -137,13 +149,34 @@ resources(
     rf"{CRASHED}.*printed",
 )
 resources("exit", "Exits well.", "import os; os._exit(0)", rf"{CRASHED}.*exit code 0")
-resources("an exception for exit", "Exits politely.", "raise SystemExit(0)", r"^error: .*SystemExit")
-resources("exit while loading", "Exits before it is called.", "import os\nx = os._exit(0)\n\ndef softmax(scores):\n    return x", rf"{CRASHED}.*exit code 0")
-resources("the code of ours", "Exits as if the sandbox had failed.", "import os; os._exit(97)", CRASHED)
-resources("the code of a worker", "Exits as if the worker had failed.", "import os; os._exit(96)", CRASHED)
-resources("the code of memory", "Exits as if memory had run out.", "import os; os._exit(95)", OUT_OF_MEMORY)
+resources(
+    "an exception for exit", "Exits politely.", "raise SystemExit(0)", r"^error: .*SystemExit"
+)
+resources(
+    "exit while loading",
+    "Exits before it is called.",
+    "import os\nx = os._exit(0)\n\ndef softmax(scores):\n    return x",
+    rf"{CRASHED}.*exit code 0",
+)
+resources(
+    "the code of ours", "Exits as if the sandbox had failed.", "import os; os._exit(97)", CRASHED
+)
+resources(
+    "the code of a worker", "Exits as if the worker had failed.", "import os; os._exit(96)", CRASHED
+)
+resources(
+    "the code of memory",
+    "Exits as if memory had run out.",
+    "import os; os._exit(95)",
+    OUT_OF_MEMORY,
+)
 resources("abort", "Aborts.", "import os; os.abort()", CRASHED)
-resources("segmentation fault", "Reads address 0.", "import ctypes; ctypes.string_at(0)", rf"{CRASHED}.*SIGSEGV")
+resources(
+    "segmentation fault",
+    "Reads address 0.",
+    "import ctypes; ctypes.string_at(0)",
+    rf"{CRASHED}.*SIGSEGV",
+)
 resources(
     "illegal instruction",
     "Runs a byte that is no instruction.",

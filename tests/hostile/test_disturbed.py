@@ -68,7 +68,9 @@ def test_an_interruption(started):
     finishes(command)
 
 
-@pytest.mark.xfail(reason="reported: click makes an Abort of Ctrl-C, and its sentence is not printed")
+@pytest.mark.xfail(
+    reason="reported: click makes an Abort of Ctrl-C, and its sentence is not printed"
+)
 def test_an_interruption_has_a_sentence(started):
     _, process = started
     process.send_signal(signal.SIGINT)

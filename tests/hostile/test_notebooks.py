@@ -120,7 +120,7 @@ def check_gradebook(graded: Graded) -> None:
     after = notebooks.dump(graded.course / "gradebook.db")
     owners = notebooks.owners(after)
     new = {*graded.handed_in, *graded.markup}
-    assert {key for key in after["student"]} == {"alice", "bob", *new}
+    assert set(after["student"]) == {"alice", "bob", *new}
     strangers = [
         place
         for place in notebooks.changed_rows(graded.before, after)
@@ -213,7 +213,9 @@ class TestFeedback:
             assert graded.world.canaries_in(page) == [], hostile.title
             assert f"RuntimeError: {GOT}" not in page, hostile.title
 
-    @pytest.mark.xfail(reason="reported: Markdown cells and attachments are live in nbgrader's pages")
+    @pytest.mark.xfail(
+        reason="reported: Markdown cells and attachments are live in nbgrader's pages"
+    )
     def test_their_markup_is_text(self, graded, pages):
         plain = self._active(pages["bob"])
         found = {}
@@ -270,7 +272,7 @@ def test_links_in_a_submitted_folder_lead_nowhere(graded):
             for path in (course / "autograded" / "malo").rglob("*")
             if path.is_file() and "canary-linked" in notebooks.text_of(path)
         ]
-        solutions = [p for p in (course / "autograded" / "malo").rglob("softmax.py")]
+        solutions = list((course / "autograded" / "malo").rglob("softmax.py"))
         assert (copied, solutions) == ([], [])
     finally:
         shutil.rmtree(folder.parent)

@@ -229,7 +229,7 @@ def test_a_students_name_that_is_no_text(course):
 
 @pytest.mark.xfail(reason="reported: the limit of a submission is that of each of its sessions")
 def test_the_limit_of_a_submission_is_kept_over_all_its_exercises(tmp_path):
-    """Eight exercises that each take just too long have the time of one submission, not of eight."""
+    """Eight exercises that take too long have the time of one submission, not of eight."""
     from tests.hostile.world import REPOSITORY, SET
 
     assignment = Assignment.draw(REPOSITORY, SET, "patience")

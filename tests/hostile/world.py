@@ -175,7 +175,7 @@ class World:
         self.tcp, self.udp = tcp.getsockname()[1], udp.getsockname()[1]
 
     def _state(self) -> dict[str, Any]:
-        """Everything here but for what is handed in: nothing can be changed but `ctime` shows it."""
+        """Everything here but what is handed in; no change is without a new ctime."""
         found: dict[str, Any] = {}
         for path in sorted(self.root.rglob("*")):
             if "mallory" in path.parts or "bob" in path.parts:

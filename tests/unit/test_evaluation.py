@@ -675,9 +675,6 @@ class TestRealSessions:
         found = self.graded(pool, source, "negate", limits=Limits(wall=10.0))
         assert [result.outcome for result in found] == ["passed"] * 3
 
-    @pytest.mark.xfail(
-        strict=False, reason="the protocol cuts texts of 64 KB; the worker is to join the parts"
-    )
     def test_a_statement_that_is_longer_than_a_text_may_be(self, pool):
         table = ", ".join(["2.0"] * 20_000)
         source = f"table = [{table}]\ndef double(x):\n    return table[-1] * x"

@@ -1,0 +1,28 @@
+"""What README says of the problem sets is what they are."""
+
+import re
+from pathlib import Path
+
+from autograder.pack import assignments_of, load_pack
+from autograder.quiz import load_quiz
+
+COURSE = Path(__file__).parents[2]
+
+
+def test_the_table_of_sets():
+    text = (COURSE / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(ps\w+)` \| [^|]+ \| (\d+) \| (\d+) \| (\d+) \|", text, re.MULTILINE)
+    found = {name: tuple(map(int, numbers)) for name, *numbers in rows}
+    expected = {}
+    for name in assignments_of(COURSE):
+        pack = load_pack(COURSE, name)
+        questions = load_quiz(pack.folder)
+        points = pack.max_score + sum(question.points for question in questions)
+        expected[name] = (len(pack.exercises), len(questions), points)
+    assert found == expected
+
+
+def test_the_two_commands_stand_first():
+    text = (COURSE / "README.md").read_text("utf-8")
+    assert text.index("make demo") < text.index("make test") < text.index("conda env create")
+    assert text.index("conda env create") < 1500
