@@ -213,6 +213,10 @@ def decode(body: bytes) -> Any:
     return value
 
 
+_U32, _U64 = struct.Struct("<I"), struct.Struct("<Q")
+_I64, _F64 = struct.Struct("<q"), struct.Struct("<d")
+
+
 class _Reader:
     """A cursor over a body that counts nodes and never reads past the end."""
 
@@ -221,18 +225,23 @@ class _Reader:
         self.at = 0
         self.nodes = 0
 
-    def take(self, count: int) -> memoryview:
-        if count > len(self.body) - self.at:
+    def past(self, count: int) -> int:
+        """Move over the next `count` bytes; where they begin."""
+        start = self.at
+        if count > len(self.body) - start:
             raise ProtocolError("a message ends in the middle of a value")
-        piece = self.body[self.at : self.at + count]
-        self.at += count
-        return piece
+        self.at = start + count
+        return start
 
-    def unpack(self, layout: str) -> tuple[Any, ...]:
-        return struct.unpack(layout, self.take(struct.calcsize(layout)))
+    def take(self, count: int) -> memoryview:
+        start = self.past(count)
+        return self.body[start : start + count]
+
+    def number(self, layout: struct.Struct) -> Any:
+        return layout.unpack_from(self.body, self.past(layout.size))[0]
 
     def text(self) -> str:
-        (length,) = self.unpack("<I")
+        length = self.number(_U32)
         if length > MAX_TEXT:
             raise ProtocolError(f"a text of {length} bytes is above the limit")
         return str(self.take(length), "utf-8")
@@ -241,25 +250,25 @@ class _Reader:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError("a value is nested too deep or has too many parts")
-        tag = self.take(1)[0]
+        tag = self.body[self.past(1)]
         if tag == _NONE:
             return None
         if tag in (_FALSE, _TRUE):
             return tag == _TRUE
         if tag == _INT:
-            return self.unpack("<q")[0]
+            return self.number(_I64)
         if tag == _FLOAT:
-            return self.unpack("<d")[0]
+            return self.number(_F64)
         if tag == _TEXT:
             return self.text()
         if tag == _BYTES:
-            return bytes(self.take(self.unpack("<Q")[0]))
+            return bytes(self.take(self.number(_U64)))
         if tag in (_LIST, _TUPLE):
-            (count,) = self.unpack("<I")
+            count = self.number(_U32)
             items = [self.value(depth + 1) for _ in self.counted(count)]
             return items if tag == _LIST else tuple(items)
         if tag == _MAP:
-            (count,) = self.unpack("<I")
+            count = self.number(_U32)
             return {self.text(): self.value(depth + 1) for _ in self.counted(count)}
         if tag in (_ARRAY, _HUGE):
             return self.array(with_data=tag == _ARRAY)
@@ -273,11 +282,11 @@ class _Reader:
         return range(count)
 
     def array(self, with_data: bool) -> Array:
-        code, flags, ndim = self.unpack("<BBB")
+        code, flags, ndim = self.take(3)
         if code >= len(DTYPES) or flags & 7 >= len(FRAMEWORKS) or ndim > MAX_DIMENSIONS:
             raise ProtocolError("an array with an unknown dtype or too many axes")
         name = DTYPES[code]
-        shape = tuple(int(size) for size in self.unpack(f"<{ndim}Q"))
+        shape = struct.unpack(f"<{ndim}Q", self.take(8 * ndim))
         data = None
         if with_data:
             # Python integers: a product of hostile sizes cannot wrap around

@@ -78,11 +78,6 @@ class TestGenerator:
         assert "one state of the generator gave two results" in result.checks[4].message.lower()
         assert result.misconceptions == ()
 
-    def test_global_generators_are_seeded_and_put_back(self, trial):
-        before = np.random.get_state()[1].tolist()
-        trial(lambda n, rng: np.random.normal())
-        assert np.random.get_state()[1].tolist() == before
-
 
 # --- a callable argument -----------------------------------------------------------------
 

@@ -75,3 +75,9 @@ def test_several_threads_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert [value.data.tolist() for value in found] == [alone] * 8
+
+
+def test_global_generators_are_put_back():
+    before = np.random.get_state()[1].tolist()
+    observe({"f": np.random.normal}, Program((Call("f"),)))
+    assert np.random.get_state()[1].tolist() == before

@@ -25,8 +25,9 @@ def load(*sources, **options):
     return namespace, worker.load(statements, namespace, ())
 
 
-def run(namespace, *steps, ask=None, limit=protocol.DEFAULT_BODY_LIMIT, **options):
-    return worker.run(program_to_wire(Program(steps, **options)), namespace, ask, limit)
+def run(namespace, *steps, ask=None, limit=protocol.DEFAULT_BODY_LIMIT, live=False, **options):
+    wire = program_to_wire(Program(steps, **options))
+    return worker.run(wire, namespace, ask, limit, live=live)
 
 
 class TestLoad:
@@ -188,7 +189,9 @@ class TestRun:
             "import random, numpy as np\ndef f(): return [random.random(), np.random.rand()]"
         )
         states = random.getstate(), np.random.get_state()[1].tolist()
-        one, two, other = (run(names, Call("f"), seed=seed)[0]["value"] for seed in (1, 1, 2))
+        one, two, other = (
+            run(names, Call("f"), seed=seed, live=True)[0]["value"] for seed in (1, 1, 2)
+        )
         assert same(one, two)
         assert not same(one, other)
         assert states == (random.getstate(), np.random.get_state()[1].tolist())
@@ -245,7 +248,7 @@ class TestDouble:
     def test_the_generator_of_torch(self, torch):
         names = {"f": lambda: torch.rand(2)}
         before = torch.get_rng_state()
-        assert same(*(run(names, Call("f"), seed=5)[0]["value"] for _ in range(2)))
+        assert same(*(run(names, Call("f"), seed=5, live=True)[0]["value"] for _ in range(2)))
         assert torch.equal(before, torch.get_rng_state())
 
 
