@@ -26,3 +26,24 @@ def test_the_two_commands_stand_first():
     text = (COURSE / "README.md").read_text("utf-8")
     assert text.index("make demo") < text.index("make test") < text.index("conda env create")
     assert text.index("conda env create") < 1500
+
+
+def test_the_message_shown_is_what_a_student_reads(tmp_path, capsys):
+    """The example is made again from the released files and the misconception."""
+    import shutil
+
+    from autograder import stubs
+    from autograder.report.terminal import print_check
+    from autograder.student import check_folder
+
+    pack = load_pack(COURSE, "ps1_numpy_attention")
+    folder = shutil.copytree(COURSE / "assignments" / pack.name, tmp_path / "folder")
+    module = folder / f"{pack.name}.py"
+    source = pack.sources["softmax"]
+    wrong = stubs.student_code(source, "over_queries", "softmax")
+    text = module.read_text("utf-8")
+    stub = stubs.stub_cell(pack.exercises["softmax"], source)
+    module.write_text(text.replace(stub, wrong), "utf-8")
+    print_check(check_folder(folder, ["softmax"]))
+    shown = (COURSE / "README.md").read_text("utf-8").split("```text\n")[1].split("```")[0]
+    assert capsys.readouterr().out.startswith(shown)
