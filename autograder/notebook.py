@@ -67,7 +67,7 @@ def check(name: str | None = None) -> float:
     for result in results:
         _show(card_for(result))
     if name is None:
-        _show(_overview(results))
+        _show(_overview(key, results))
     # a builtin float between 0 and the points: nbgrader reads anything else as full marks
     return float(sum(result.score or 0.0 for result in results))
 
@@ -122,12 +122,22 @@ def card_for(result: ExerciseResult) -> Card:
     return Card(f"✗ {first}", rest, False)
 
 
-def _overview(results: Sequence[ExerciseResult]) -> Card:
+def _overview(key: Key, results: Sequence[ExerciseResult]) -> Card:
+    """How many pass, and what of the saved files would be handed in and graded."""
+    from autograder.files import Unreadable
+    from autograder.student import SelfCheck, chosen_in
+
     passed = [result.name for result in results if result.outcome == "passed"]
-    lines = ["Grading looks at the saved notebook and adds hidden cases."]
-    return Card(
-        f"{len(passed)} of {len(results)} exercises pass", lines, len(passed) == len(results)
-    )
+    folder = Path.cwd()
+    try:
+        chosen = chosen_in(folder, key)
+        outcome = SelfCheck(folder, key, chosen, tuple(results), chosen.submission.path)
+        lines = list(outcome.closing_lines())
+    except Unreadable as problem:
+        lines = [f"Nothing would be graded: {problem}."]
+    title = f"{len(passed)} of {len(results)} exercises pass"
+    lines.append("Grading looks at the file as it is saved: save before you hand in.")
+    return Card(title, lines, len(passed) == len(results))
 
 
 def _key() -> Key:

@@ -81,6 +81,12 @@ def question_lines(key: Key, submission: Submission) -> list[str]:
     return [f"{answered} of {len(key.questions)} questions answered.", *problems]
 
 
+def chosen_in(folder: Path, key: Key) -> Chosen:
+    """The file of a folder that would be graded; Unreadable when there is none."""
+    exercises = [spec.name for spec in key.specs]
+    return choose(folder, key.assignment, exercises, [f"q_{name}" for name in key.questions])
+
+
 def check_folder(
     folder: Path,
     names: Sequence[str] | None = None,
@@ -97,9 +103,8 @@ def check_folder(
 
     key = load_key(folder)
     exercises = [spec.name for spec in key.specs]
-    answers = [f"q_{name}" for name in key.questions]
     try:
-        graded = choose(folder, key.assignment, exercises, answers)
+        graded = chosen_in(folder, key)
     except Unreadable:
         if file is None:
             raise

@@ -76,7 +76,10 @@ class TestCheck:
     def test_all(self, names, capsys):
         names["double"] = lambda x: x + x
         assert notebook.check() == 2.0
-        assert "1 of 1 exercises pass" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert "1 of 1 exercises pass" in out
+        assert f"To be graded: {NAME}.ipynb, 0 of 1 exercises written." in out  # as it is saved
+        assert "0 of 2 questions answered." in out
 
     def test_an_unknown_name_says_which_there_are(self, names, capsys):
         assert notebook.check("triple") == 0.0
