@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -28,14 +30,26 @@ class CalledWrongly(Exception):
     """One sentence for the user, ending with what to do next; exit status 2."""
 
 
+class Terminated(BaseException):
+    """SIGTERM: unwinds like Ctrl-C, so that everything that was opened is closed."""
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise Terminated
+
+
 def main() -> None:
     """Run the command. No traceback of ours reaches a user."""
+    with contextlib.suppress(ValueError, AttributeError):  # not the main thread; Windows
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         status = app(standalone_mode=False)  # the exit code of typer.Exit, which it catches
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+        if status == 130:  # what newer typers make of Ctrl-C
+            raise KeyboardInterrupt
+    except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted; run the same command again to go on", 130)
+    except Terminated:
+        _fail("terminated; run the same command again to go on", 143)
     except Exception as error:
         _fail(_sentence(error), 2)
     sys.exit(status or 0)
@@ -51,6 +65,12 @@ def _sentence(error: Exception) -> str:
         return (
             f"this needs the package {error.name}; install it with "
             f"pip install 'attention-autograder[{extra}]'"
+        )
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return (
+            f"{error.strerror}{where}; see to it that there is room and that the folder can be "
+            "written to, and run the same command again"
         )
     known = error.__class__.__module__.startswith("autograder")
     return str(error) if known else f"{type(error).__name__}: {error}; please report this"

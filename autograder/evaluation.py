@@ -57,6 +57,7 @@ def evaluate(
             observable.append(spec)
         else:
             results[spec.name] = early
+    open_session = _sharing_time(open_session)
     sliced = _Run(submission, open_session, whole=False)
     results.update(sliced.run(observable))
     raised = dict(sliced.raised)
@@ -69,6 +70,20 @@ def evaluate(
                 results[name] = result
                 raised[name] = whole.raised.get(name)
     return [_with_hints(submission, spec, results, raised.get(spec.name)) for spec in specs]
+
+
+def _sharing_time(open_session: OpenSession) -> OpenSession:
+    """Sessions of one submission that go on from the time that those before have spent."""
+    last: list[Session] = []
+
+    def opened() -> Session:
+        session = open_session()
+        if last and hasattr(session, "spent"):
+            session.spent = getattr(last[0], "spent", 0.0)
+        last[:] = [session]
+        return session
+
+    return opened
 
 
 def _tells_more(whole: ExerciseResult, sliced: ExerciseResult) -> bool:

@@ -143,10 +143,15 @@ def find_submissions(submitted: Path, assignment: str) -> dict[str, Path]:
     A student's folder without the assignment's folder in it is not a submission.
     """
     return {
-        path.parent.name: path
+        _printable(path.parent.name): path
         for path in sorted(submitted.glob(f"*/{_escape(assignment)}"))
         if path.is_dir() and not path.parent.name.startswith(".")
     }
+
+
+def _printable(name: str) -> str:
+    """A folder's name as a text: bytes that are no UTF-8 are spelled out."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _escape(name: str) -> str:

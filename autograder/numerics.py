@@ -167,7 +167,8 @@ def _errors(
 
 
 def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, which a submission can make
+        return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def _is_nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

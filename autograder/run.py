@@ -21,6 +21,7 @@ from autograder.grading import (
 from autograder.journal import Journal
 from autograder.observe.session import Limits, Session
 from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
+from autograder.results_view import clean
 
 if TYPE_CHECKING:
     from autograder.observe.pool import ZygotePool
@@ -61,7 +62,7 @@ class Run:
             print_misconceptions(finished.submissions, sentences_of(drawn.specs))
             for result in finished.submissions:
                 for message in result.messages:
-                    print(f"{result.student}: {message}")
+                    print(f"{clean(result.student)}: {clean(message, 500)}")
             print(f"Isolation: {finished.isolation}. Seed: {finished.seed}.")
         ours = [r.student for r in finished.submissions if r.outcome == "infrastructure"]
         if ours:

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from autograder.nbgrader_plugin.nodes import grade_id_of
 from autograder.pack import Pack
 
 KEPT_BACKUPS = 10
+LOCKED_SECONDS = 5.0  # to wait for another program; SQLite itself gives up after as long
 # formgrader's “autograde all” is one request for each student: what follows within a minute
 # belongs to the same run, or a class would drive every older backup out.
 SAME_RUN_SECONDS = 60.0
@@ -53,12 +55,31 @@ def back_up(db_url: str, course: Path) -> Path | None:
     target = folder / f"{file.stem}-{stamp}.db"
     # SQLite's own copy: right even while formgrader writes
     with closing(sqlite3.connect(file)) as live, closing(sqlite3.connect(target)) as copy:
-        live.backup(copy)
+        try:
+            live.backup(copy, sleep=0.1, progress=_patience(file))
+        except BaseException:
+            target.unlink(missing_ok=True)
+            raise
     for old in sorted(folder.glob(f"{_escape(file.stem)}-????????-??????-??????.db"))[
         :-KEPT_BACKUPS
     ]:
         old.unlink(missing_ok=True)
     return target
+
+
+def _patience(file: Path) -> Callable[[int, int, int], None]:
+    """For SQLite's copy, which by itself waits for a lock as long as it is held."""
+    deadline = time.monotonic() + LOCKED_SECONDS
+
+    def progress(status: int, remaining: int, total: int) -> None:
+        busy = status not in (sqlite3.SQLITE_OK, sqlite3.SQLITE_DONE)
+        if busy and time.monotonic() > deadline:
+            raise NbgraderError(
+                f"the gradebook {file} is locked by another program; close that and run the "
+                "same command again: what was graded is kept"
+            )
+
+    return progress
 
 
 def register(converter: Any, pack: Pack, release: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ cleaned by nbconvert itself, once it is asked to.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import pass_context
@@ -20,15 +21,59 @@ TAGS = frozenset(
     """.split()  # noqa: SIM905  # a list of sixty literals would not be easier to check
 )
 
-# Links and images keep web addresses only: bleach drops `javascript:` and `data:` by itself.
-ATTRIBUTES = {
+PROTOCOLS = frozenset({"http", "https", "mailto", "data"})
+PICTURES = ("image/png", "image/jpeg", "image/gif")  # an SVG can hold a script
+NO_PICTURE = {"image/gif": ""}
+
+
+def _link(tag: str, name: str, value: str) -> bool:
+    return name in ("rel", "target") or (name == "href" and not _is_data(value))
+
+
+def _picture(tag: str, name: str, value: str) -> bool:
+    if name != "src":
+        return name in ("alt", "width", "height")
+    allowed = tuple(f"data:{kind};base64," for kind in PICTURES)
+    return not _is_data(value) or _squeezed(value).startswith(allowed)
+
+
+def _is_data(address: str) -> bool:
+    return _squeezed(address).startswith("data:")
+
+
+def _squeezed(address: str) -> str:
+    """An address as a browser reads it: white space and control characters do not count."""
+    return "".join(c for c in address if c > " " and c.isprintable()).lower()
+
+
+ATTRIBUTES: dict[str, Any] = {
     "*": ["class", "id", "title", "align"],
-    "a": ["href", "rel", "target"],
-    "img": ["src", "alt", "width", "height"],
+    "a": _link,
+    "img": _picture,
     "ol": ["start", "type"],
     "td": ["colspan", "rowspan"],
     "th": ["colspan", "rowspan", "scope"],
 }
+
+
+class _Attachments(dict[str, dict[str, str]]):
+    """Pictures attached to a cell; whatever else is asked for is an empty one."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> dict[str, str]:
+        return NO_PICTURE
+
+
+def _attachments(cell: Any) -> _Attachments:
+    found = _Attachments()
+    held = cell.get("attachments") if isinstance(cell, Mapping) else None
+    for name, kinds in held.items() if isinstance(held, Mapping) else ():
+        if isinstance(kinds, Mapping):
+            pictures = {kind: kinds[kind] for kind in PICTURES if isinstance(kinds.get(kind), str)}
+            found[str(name)] = pictures or NO_PICTURE
+    return found
 
 
 @pass_context
@@ -37,8 +82,9 @@ def safe_markdown(context: Any, source: str) -> str:
     import bleach  # comes with nbconvert
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-    html = MarkdownWithMath(renderer=IPythonRenderer(escape=False)).render(source)
-    cleaned: str = bleach.clean(html, tags=TAGS, attributes=ATTRIBUTES)
+    renderer = IPythonRenderer(escape=False, attachments=_attachments(context.get("cell")))
+    html = MarkdownWithMath(renderer=renderer).render(source)
+    cleaned: str = bleach.clean(html, tags=TAGS, attributes=ATTRIBUTES, protocols=PROTOCOLS)
     return cleaned
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import glob
 import os
+import stat
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader.converters import Autograde, NbGraderException
+from nbgrader.coursedir import CourseDirectory
 
 from autograder.files import MADE_BY_US, Unreadable
 from autograder.nbgrader_plugin import NbgraderError
@@ -108,6 +110,58 @@ def patch_autograde() -> None:
 
     init_notebooks.autograder_patch = True  # type: ignore[attr-defined]
     Autograde.init_notebooks = init_notebooks
+    _patch_init_assignment()
+    _patch_timestamps()
+
+
+def _patch_init_assignment() -> None:
+    """nbgrader copies what lies in a submission, and follows links that a student made."""
+    theirs = Autograde.init_assignment
+
+    @functools.wraps(theirs)
+    def init_assignment(self: Any, assignment_id: str, student_id: str) -> None:
+        if not _uses_ours(self):
+            theirs(self, assignment_id, student_id)
+            return
+        before = self.coursedir.ignore
+        folder = Path(self._format_source(assignment_id, student_id))
+        self.coursedir.ignore = [*before, *_not_to_be_copied(folder)]
+        try:
+            theirs(self, assignment_id, student_id)
+        finally:
+            self.coursedir.ignore = before
+
+    Autograde.init_assignment = init_assignment
+
+
+def _patch_timestamps() -> None:
+    """A student's timestamp.txt that holds no time ends nbgrader's run, and formgrader's list."""
+    theirs = CourseDirectory.get_existing_timestamp
+
+    @functools.wraps(theirs)
+    def get_existing_timestamp(self: Any, dest_path: str) -> Any:
+        try:
+            return theirs(self, dest_path)
+        except Exception as problem:
+            self.log.warning(
+                "timestamp.txt in %s is no time and is ignored (%s)", dest_path, problem
+            )
+            return None
+
+    CourseDirectory.get_existing_timestamp = get_existing_timestamp
+
+
+def _not_to_be_copied(folder: Path) -> list[str]:
+    """Names below a student's folder that are neither files nor folders, as patterns."""
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return ["*"]
+    names: list[str] = []
+    for inside, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            mode = os.lstat(os.path.join(inside, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                names.append(glob.escape(name))
+    return names
 
 
 def _uses_ours(converter: Any) -> bool:

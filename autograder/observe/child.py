@@ -22,7 +22,7 @@ from autograder.observe.conversation import (
     out_of_memory,
     out_of_processor_time,
 )
-from autograder.observe.protocol import ProtocolError
+from autograder.observe.protocol import HEADER, ProtocolError
 from autograder.observe.session import Limits, Stopped
 from autograder.observe.supervisor import Ended, Started, Supervisor, ZygoteDied
 
@@ -137,6 +137,8 @@ class ChildSession(Conversation):
         if not piece:
             raise EOFError
         self._received += piece
+        if len(self._received) > self._body_limit + HEADER.size:
+            raise ProtocolError("more than an answer may take")
 
     def _read_log(self) -> bool:
         """Take what was printed; False when there is nothing now, or ever again."""

@@ -123,7 +123,7 @@ class Conversation(abc.ABC):
     def __init__(self, limits: Limits, body_limit: int = protocol.DEFAULT_BODY_LIMIT) -> None:
         self.limits = limits
         self._body_limit = body_limit
-        self._spent = 0.0  # seconds of the submission's total
+        self.spent = 0.0  # seconds of the submission's total, also by sessions before this one
         self._printed = bytearray()
         self._stopped: Stopped | None = None
 
@@ -220,14 +220,14 @@ class Conversation(abc.ABC):
         """Send a request and answer what the worker asks until its reply comes."""
         nonce = protocol.fresh_nonce()
         out = protocol.pack_frame(kind, nonce, body)
-        left = min(self.limits.wall, self.limits.total - self._spent)
+        left = min(self.limits.wall, self.limits.total - self.spent)
         while True:
             started = time.monotonic()
             try:
                 frame = self._exchange(out, started + left)
             finally:  # only the worker's time counts, not the grader's to find an answer
                 took = time.monotonic() - started
-                self._spent += took
+                self.spent += took
                 left -= took
             if frame.nonce != nonce:
                 raise ProtocolError("a message with a wrong nonce")
@@ -249,7 +249,7 @@ class Conversation(abc.ABC):
 
     def _too_slow(self) -> Stopped:
         limits = self.limits
-        if self._spent >= limits.total:
+        if self.spent >= limits.total:
             return Stopped(
                 "timed_out",
                 f"Your code used up the {limits.total:g} s that a whole submission has: "

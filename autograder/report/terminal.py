@@ -50,7 +50,7 @@ def print_class(results: Sequence[SubmissionResult]) -> None:
         quiz = sum(question.score for question in result.questions)
         score = "–" if result.score is None else f"{result.score:g}/{result.max_score:g}"
         cells = [_cell(exercise) for exercise in result.exercises]
-        table.add_row(Text(result.student), *cells, f"{quiz:g}", score)
+        table.add_row(Text(clean(result.student)), *cells, f"{quiz:g}", score)
     out.print(table)
     out.print(", ".join(f"{number} {name}" for number, name in enumerate(names, 1)))
     out.print(", ".join(f"{word}: {outcome}" for outcome, (word, _) in _SHORT.items()))

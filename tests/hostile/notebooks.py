@@ -75,12 +75,11 @@ def hand_in_markup(written: Written, course: Path) -> list[str]:
     add(with_cells(written, *(_cell("markdown", text) for text in MARKUP)))
     comments = "".join(f"# {text.splitlines()}\n" for text in MARKUP)
     add(written.notebook({EXERCISE: f"{comments}def softmax(scores):\n    return {MARKUP!r}"}))
-    for text in MARKUP:
+    for text in MARKUP[::2]:  # each is an exception's name and message
         raising = f"def softmax(scores):\n    raise type({text!r}, (Exception,), {{}})({text!r})"
         add(written.notebook({EXERCISE: raising}))
     add(with_cells(written, *(_cell("raw", text) | {"metadata": HTML} for text in MARKUP)))
     add(with_cells(written, *(_with_outputs(text) for text in MARKUP)))
-    add(with_cells(written, _with_attachments()))
     add(_in_metadata(written))
     add(_in_names(written))
     return students
@@ -114,7 +113,8 @@ def _with_outputs(text: str) -> dict[str, Any]:
     return _cell("code", "1") | {"outputs": outputs, "execution_count": 1}
 
 
-def _with_attachments() -> dict[str, Any]:
+def with_attachments() -> dict[str, Any]:
+    """A cell whose pictures, their names and their types are markup."""
     picture = f"<svg xmlns='http://www.w3.org/2000/svg'>{SCRIPT}</svg>".encode()
     attachments = {
         "a.svg": {"image/svg+xml": base64.b64encode(picture).decode()},
@@ -122,7 +122,8 @@ def _with_attachments() -> dict[str, Any]:
         'c" onerror="hostile_mark(14)': {'image/png"onerror="hostile_mark(15)': "x"},
     }
     source = "\n\n".join(f"![{name}](attachment:{name})" for name in attachments)
-    return _cell("markdown", source) | {"attachments": attachments}
+    cell = _cell("markdown", f"{source}\n\n![nothing](attachment:nothing.png)")
+    return cell | {"attachments": attachments}
 
 
 def _in_metadata(written: Written) -> dict:

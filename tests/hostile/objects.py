@@ -197,6 +197,11 @@ objects(
     returning("np.full(scores.shape, 0x7FF8DEADBEEF0001, np.uint64).view(np.float64)"),
 )
 objects(
+    "NaN that signals",
+    "Returns NaN of the kind that raises a flag when it is converted.",
+    returning("np.full(scores.shape, 0x7F800001, np.uint32).view(np.float32)"),
+)
+objects(
     "NaN as a complex number",
     "Hides NaN in the imaginary part.",
     returning("scores * 0 + 1j * np.nan"),

@@ -121,6 +121,7 @@ def test_conversations(observations, seconds, capsys):
 
 
 @budget
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # see test_trusted_side
 def test_judgements(assignment, seconds, capsys):
     """Whatever was observed is judged: never our fault, never points for what is not right."""
 
