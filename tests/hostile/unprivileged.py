@@ -1,4 +1,4 @@
-"""Running the suite as an ordinary user, where the tests run as root.
+"""Running the suite as an ordinary user, where the tests run as root; and as root with users.
 
 The interpreter may lie in a home that nobody else may enter. In a mount namespace of its own,
 with a copy of the way there that can be walked, the program finds it at the same place.
@@ -31,11 +31,17 @@ class NotPossible(Exception):
     """This machine does not let root do this; the message says what is missing."""
 
 
-def command(program: Sequence[str]) -> list[str]:
-    """A command that runs `python PROGRAM` of this environment as nobody."""
+def command(program: Sequence[str], *, as_nobody: bool = True) -> list[str]:
+    """A command that runs `python PROGRAM` of this environment as nobody.
+
+    Or as root, with an interpreter that others can read: then the sandbox can give each child a
+    user of its own.
+    """
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     drop += ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
-    wanted = [*drop, "env", "HOME=/tmp", sys.executable, *program]
+    wanted = ["env", "HOME=/tmp", sys.executable, *program]
+    if as_nobody:
+        wanted = [*drop, *wanted]
     for tool in ("setpriv", "unshare"):
         if shutil.which(tool) is None:
             raise NotPossible(f"there is no {tool}")
