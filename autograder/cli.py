@@ -203,6 +203,18 @@ def grade(
     memory: Annotated[
         int | None, typer.Option(min=16, help="MiB that a submission may use.")
     ] = None,
+    total: Annotated[
+        float | None, typer.Option(min=0.01, help="Seconds for a whole submission.")
+    ] = None,
+    cpu: Annotated[
+        int | None, typer.Option(min=1, help="Seconds of processor time for a submission.")
+    ] = None,
+    output: Annotated[
+        int | None, typer.Option(min=0, help="Bytes that a submission may print.")
+    ] = None,
+    files: Annotated[
+        int | None, typer.Option(min=16, help="Files that a submission may have open.")
+    ] = None,
     gradebook: Annotated[
         str | None, typer.Option(help="nbgrader's database to write to, as a URL (sqlite:///…).")
     ] = None,
@@ -230,6 +242,10 @@ def grade(
         workers=workers,
         timeout=timeout,
         memory=memory,
+        total=total,
+        cpu=cpu,
+        output=output,
+        files=files,
         gradebook=gradebook,
         feedback=feedback,
         resume=resume,

@@ -26,7 +26,8 @@ from autograder.specification import ExerciseSpec
 from autograder.submission import Submission
 from autograder.wire import observed_from_wire, raised_from_wire
 
-OpenSession = Callable[[], Session]
+# Called without arguments, or with memory=… for an exercise that has its own limit.
+OpenSession = Callable[..., Session]
 
 STAND_INS = ("autograder", "IPython")
 DRAWING = ("matplotlib",)
@@ -76,8 +77,8 @@ def _sharing_time(open_session: OpenSession) -> OpenSession:
     """Sessions of one submission that go on from the time that those before have spent."""
     last: list[Session] = []
 
-    def opened() -> Session:
-        session = open_session()
+    def opened(**limits: int) -> Session:
+        session = open_session(**limits)
         if last and hasattr(session, "spent"):
             session.spent = getattr(last[0], "spent", 0.0)
         last[:] = [session]
@@ -155,8 +156,13 @@ class _Run:
         self._retried: set[str] = set()
 
     def run(self, specs: Sequence[ExerciseSpec]) -> dict[str, ExerciseResult]:
-        """Results by name. Every pass of the loop settles or retries at least one exercise."""
-        todo = list(specs)
+        """Results by name; exercises with a memory limit of their own have their own process."""
+        for memory in dict.fromkeys(spec.memory for spec in specs):
+            self._run_together([spec for spec in specs if spec.memory == memory])
+        return self.results
+
+    def _run_together(self, todo: list[ExerciseSpec]) -> None:
+        """Every pass of the loop settles or retries at least one exercise."""
         while todo:
             try:
                 loaded = self._load(todo)
@@ -176,7 +182,6 @@ class _Run:
                 self._observe_until_stopped(todo, loaded)
             finally:
                 _close(loaded.session)
-        return self.results
 
     def may_lack_something(self, spec: ExerciseSpec) -> bool:
         """Whether an exercise may have failed for want of what the slice leaves out."""
@@ -201,8 +206,10 @@ class _Run:
     def _load(self, specs: Sequence[ExerciseSpec]) -> Loaded:
         inert = STAND_INS if any(spec.axes_needed for spec in specs) else STAND_INS + DRAWING
         options: dict[str, Any] = {"stand_ins": list(inert)}
+        memory = specs[0].memory
+        own = {} if memory is None else {"memory": memory}
         with _only_stopped():
-            session = self.open_session()
+            session = self.open_session(**own)
         try:
             failures: dict[int, Raised] = {}
             for batch in self._batches(specs):
@@ -251,6 +258,7 @@ class _Run:
         observations: dict[str, CaseOutcome] = {}
         raised: Raised | None = None
         stop: Stopped | None = None
+        _give_seconds(loaded.session, spec.seconds)
         for case in spec.cases:
             try:
                 with _only_stopped():
@@ -303,6 +311,13 @@ def _only_stopped() -> Iterator[None]:
     except Exception as fault:
         words = wording.one_line(f"{type(fault).__name__}: {fault}")
         raise Stopped("infrastructure", f"the grader failed ({words})") from fault
+
+
+def _give_seconds(session: Session, seconds: float | None) -> None:
+    """For one request: the exercise's own, or those of the run."""
+    limits = getattr(session, "limits", None)
+    if limits is not None:
+        session.wall = limits.wall if seconds is None else seconds  # type: ignore[attr-defined]
 
 
 def _close(session: Session) -> None:

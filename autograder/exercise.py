@@ -98,6 +98,8 @@ class Exercise:
     returns: tuple[ValueSpec, ...]
     framework: str
     axes_needed: bool
+    seconds: float | None
+    memory: int | None
     prompt: str = ""
     cases: list[CaseDefinition] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
@@ -273,6 +275,8 @@ def exercise(
     checks: Sequence[BuiltinCheck] = (),
     framework: str | None = None,
     axes_needed: bool = False,
+    seconds: float | None = None,
+    memory: int | None = None,
 ) -> Callable[[Implementation], Exercise]:
     """Make an exercise of its reference solution.
 
@@ -281,6 +285,8 @@ def exercise(
     needs: exercises that it may call. forbids: dotted names it may not use.
     checks: built-in checks beyond the fixed order of judging (see `autograder.checks`).
     axes_needed: the student's code draws, so it gets the real matplotlib.
+    seconds: for one case, and memory: MiB for the process, where the run's own limits do not
+        fit; a case whose size follows from the memory limit names it here.
     """
 
     def make(reference: Implementation) -> Exercise:
@@ -314,6 +320,8 @@ def exercise(
             returns=returns,
             framework=found,
             axes_needed=axes_needed,
+            seconds=seconds,
+            memory=memory,
         )
         for check in checks:
             made.add_check(check)

@@ -16,6 +16,7 @@ from autograder.observe.session import Limits
 from autograder.pack import Pack, load_pack
 from autograder.quiz import Question, judge_answer, load_quiz
 from autograder.result import (
+    ExerciseResult,
     Isolation,
     QuestionResult,
     ResultDocument,
@@ -99,6 +100,7 @@ def grade_submission(
         judge_answer(question, submission.answer(question.variable))
         for question in assignment.questions
     )
+    messages = (*chosen.messages, *_stopped(exercises))
     ours = any(result.outcome == "infrastructure" for result in exercises)
     return SubmissionResult(
         student=student,
@@ -111,8 +113,17 @@ def grade_submission(
         seconds=round(time.monotonic() - start, 4),
         exercises=exercises,
         questions=questions,
-        messages=chosen.messages,
+        messages=messages,
     )
+
+
+def _stopped(results: Sequence[ExerciseResult]) -> Iterator[str]:
+    """Which exercises a limit or a crash ended, and that the others were graded all the same."""
+    ended = [r for r in results if r.outcome in ("timed_out", "out_of_memory", "crashed")]
+    if ended:
+        names = ", ".join(f"{result.name} ({result.outcome})" for result in ended)
+        others = len(results) - len(ended)
+        yield f"ended before their time: {names}; the other {others} exercises were graded"
 
 
 def _unreadable(

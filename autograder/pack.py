@@ -102,6 +102,8 @@ class Pack:
             forbids=exercise.forbids,
             framework=exercise.framework,
             axes_needed=exercise.axes_needed,
+            seconds=exercise.seconds,
+            memory=exercise.memory,
         )
 
     def draw_all(self, seed: str, *, public_only: bool = False) -> list[ExerciseSpec]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autograder import __version__
 from autograder.grading import (
@@ -45,6 +45,10 @@ class Run:
     workers: int | None = None
     timeout: float | None = None
     memory: int | None = None
+    total: float | None = None
+    cpu: int | None = None
+    output: int | None = None
+    files: int | None = None
     gradebook: str | None = None
     feedback: Path | None = None
     resume: bool = True
@@ -123,17 +127,21 @@ class Run:
         return self.workers or os.cpu_count() or 1
 
     def _limits(self) -> Limits:
-        limits = DEFAULT_LIMITS
-        if self.timeout is not None:
-            limits = replace(limits, wall=self.timeout)
-        if self.memory is not None:
-            limits = replace(limits, memory=self.memory)
-        return limits
+        given = {
+            "wall": self.timeout,
+            "total": self.total,
+            "cpu": self.cpu,
+            "memory": self.memory,
+            "output": self.output,
+            "files": self.files,
+        }
+        changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        return replace(DEFAULT_LIMITS, **changed)
 
     @contextmanager
     def _observer(
         self, assignment: Assignment
-    ) -> Iterator[tuple[Callable[[], Session], Isolation]]:
+    ) -> Iterator[tuple[Callable[..., Session], Isolation]]:
         with observer(
             assignment, self.course, self._limits(), self._workers(), self.allow_unsandboxed
         ) as found:
@@ -157,7 +165,7 @@ class Run:
 @contextmanager
 def observer(
     assignment: Assignment, course: Path, limits: Limits, workers: int, allow_unsandboxed: bool
-) -> Iterator[tuple[Callable[[], Session], Isolation]]:
+) -> Iterator[tuple[Callable[..., Session], Isolation]]:
     """How sessions are opened on this machine, and how strong their walls are.
 
     Raises CannotGrade below "strong", unless `allow_unsandboxed`.
@@ -172,7 +180,7 @@ def observer(
                     "grade on Linux with Landlock and seccomp, or trust the code and give "
                     "--allow-unsandboxed"
                 )
-            yield (lambda: pool.session(limits)), level
+            yield (lambda **own: pool.session(replace(limits, **own))), level
         return
     if not allow_unsandboxed:
         raise CannotGrade(
@@ -181,7 +189,8 @@ def observer(
         )
     from autograder.observe.spawned import SpawnedSession
 
-    yield (lambda: SpawnedSession(limits, assignment.framework)), "none"
+    framework = assignment.framework
+    yield (lambda **own: SpawnedSession(replace(limits, **own), framework)), "none"
 
 
 def _pool(assignment: Assignment, course: Path, workers: int) -> ZygotePool:

@@ -136,6 +136,8 @@ def _spec_to_plain(spec: ExerciseSpec, writer: _Writer) -> dict[str, Any]:
         "forbids": list(spec.forbids),
         "framework": spec.framework,
         "axes_needed": spec.axes_needed,
+        "seconds": spec.seconds,
+        "memory": spec.memory,
         "parameters": {name: _value_spec(value) for name, value in spec.parameters.items()},
         "returns": [_value_spec(value) for value in spec.returns],
         "checks": [_check_to_plain(check) for check in spec.checks if _travels(check)],
@@ -271,6 +273,8 @@ def _spec_from_plain(plain: dict[str, Any], reader: _Reader, checks: _LazyChecks
         forbids=tuple(plain["forbids"]),
         framework=plain["framework"],
         axes_needed=plain["axes_needed"],
+        seconds=plain["seconds"],
+        memory=plain["memory"],
     )
 
 

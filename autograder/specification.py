@@ -176,6 +176,8 @@ class ExerciseSpec:
     forbids: tuple[str, ...] = ()
     framework: str = "numpy"
     axes_needed: bool = False
+    seconds: float | None = None
+    memory: int | None = None
     stub_fingerprint: str = ""
 
     def mistake(self, name: str) -> KnownMistake:

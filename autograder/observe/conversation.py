@@ -122,6 +122,7 @@ class Conversation(abc.ABC):
 
     def __init__(self, limits: Limits, body_limit: int = protocol.DEFAULT_BODY_LIMIT) -> None:
         self.limits = limits
+        self.wall = limits.wall  # of the requests to come; an exercise may have its own
         self._body_limit = body_limit
         self.spent = 0.0  # seconds of the submission's total, also by sessions before this one
         self._printed = bytearray()
@@ -220,7 +221,7 @@ class Conversation(abc.ABC):
         """Send a request and answer what the worker asks until its reply comes."""
         nonce = protocol.fresh_nonce()
         out = protocol.pack_frame(kind, nonce, body)
-        left = min(self.limits.wall, self.limits.total - self.spent)
+        left = min(self.wall, self.limits.total - self.spent)
         while True:
             started = time.monotonic()
             try:
@@ -257,7 +258,7 @@ class Conversation(abc.ABC):
             )
         return Stopped(
             "timed_out",
-            f"Your code gave no answer within {limits.wall:g} s, the limit for one request: "
+            f"Your code gave no answer within {self.wall:g} s, the limit for one request: "
             "look for a loop that never ends.",
         )
 

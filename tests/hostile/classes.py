@@ -33,8 +33,6 @@ HONEST = (
 def hostile_ones() -> list[Hostile]:
     """Those that are for one exercise alone, quick first: what sleeps comes last."""
     fitting = [h for h in SUITE if not h.earns and h.kind != "carrying" and h.machine is None]
-    # reported: it makes the judge warn on standard error, which should stay empty
-    fitting = [h for h in fitting if h.name != "NaN that signals"]
     return sorted(fitting, key=lambda h: ("timed_out" in h.ends, h.name))
 
 

@@ -1,7 +1,4 @@
-"""Attacks on the grader itself, where no sandbox stands between: files, names, sizes, patience.
-
-What is marked as expected to fail was reported; with its repair the mark has to go.
-"""
+"""Attacks on the grader itself, where no sandbox stands between: files, names, sizes, patience."""
 
 from __future__ import annotations
 
@@ -264,13 +261,27 @@ def test_a_flood_during_a_long_request_takes_no_memory():
     assert grown < 128
 
 
-def test_a_nan_that_signals_is_judged_without_a_warning():
+@pytest.mark.parametrize(
+    ("bits", "dtype"),
+    [
+        (np.uint32(0x7F800001), np.float32),
+        pytest.param(
+            np.uint64(0x7FF0000000000001),
+            np.float64,
+            marks=pytest.mark.xfail(
+                reason="reported: comparing a float64 NaN that signals warns", raises=RuntimeWarning
+            ),
+        ),
+    ],
+    ids=["float32", "float64"],
+)
+def test_a_nan_that_signals_is_judged_without_a_warning(bits, dtype):
     """With warnings as errors, the warning would be a fault of ours, and no score."""
     from autograder.numerics import compare, tolerance_for
 
-    strange = np.full((2, 2), 0x7F800001, np.uint32).view(np.float32)
+    strange = np.full((2, 2), bits).view(dtype)
     right = np.ones((2, 2))
-    assert compare(strange, right, tolerance_for(["float32"], right)) is not None
+    assert compare(strange, right, tolerance_for([strange.dtype.name], right)) is not None
 
 
 def _resident() -> int:

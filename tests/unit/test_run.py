@@ -190,6 +190,51 @@ class TestResume:
         assert grade(course).submissions[0].score == 4.0
 
 
+class TestLimits:
+    SLOW = "import time\ndef double(x):\n    time.sleep(0.4)\n    return x + x\n"
+
+    def test_an_exercise_may_have_its_own_seconds(self, course):
+        path = course / "solutions" / NAME / "double.py"
+        text = path.read_text("utf-8")
+        submit(course, "slow", self.SLOW)
+        assert grade(course, timeout=0.2).submissions[0].exercises[0].outcome == "timed_out"
+        path.write_text(text.replace("order=1", "order=1, seconds=5.0"), "utf-8")
+        assert grade(course, timeout=0.2).submissions[0].exercises[0].outcome == "passed"
+
+    def test_an_exercise_may_have_its_own_memory(self, course):
+        path = course / "solutions" / NAME / "double.py"
+        text = path.read_text("utf-8")
+        hungry = "import numpy as np\ndef double(x):\n    np.ones(20_000_000)\n    return x + x\n"
+        submit(course, "hungry", hungry)
+        assert grade(course).submissions[0].exercises[0].outcome == "passed"
+        path.write_text(text.replace("order=1", "order=1, memory=64"), "utf-8")
+        assert grade(course).submissions[0].exercises[0].outcome == "out_of_memory"
+
+    @pytest.mark.parametrize(
+        "limit, code, outcome",
+        [
+            (
+                {"output": 100},
+                "def double(x):\n    print('x' * 5000)\n    return x + x\n",
+                "crashed",
+            ),
+            ({"total": 0.2}, SLOW, "timed_out"),
+            (
+                {"files": 16},
+                "def double(x):\n    kept = [open(__import__('os').devnull) for _ in range(40)]\n"
+                "    return x + x\n",
+                "error",
+            ),
+        ],
+    )
+    def test_limits_of_the_command_line(self, course, limit, code, outcome):
+        submit(course, "s", code)
+        result = grade(course, **limit).submissions[0]
+        assert result.exercises[0].outcome == outcome
+        if outcome != "error":
+            assert "the other 0 exercises were graded" in result.messages[-1]
+
+
 class TestInfrastructure:
     def test_our_fault_costs_nothing_and_shows_in_the_status(self, course, monkeypatch, capsys):
         submit(course, "one", RIGHT)
