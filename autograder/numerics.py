@@ -159,11 +159,11 @@ def _errors(
         if expected.dtype.kind in _WHOLE:
             allowed = np.minimum(allowed, WHOLE_SLACK)
         ratio = error / np.maximum(allowed, _TINY)
-    if got.dtype.kind in _WHOLE and expected.dtype.kind in _WHOLE:
-        # not as float64, to which integers above 2^53 are rounded
-        return error, np.where(got == expected, 0.0, np.maximum(ratio, 2.0))
-    comparable = np.isfinite(left) & np.isfinite(right)
-    return error, np.where(left == right, 0.0, np.where(comparable, ratio, np.inf))
+        if got.dtype.kind in _WHOLE and expected.dtype.kind in _WHOLE:
+            # not as float64, to which integers above 2^53 are rounded
+            return error, np.where(got == expected, 0.0, np.maximum(ratio, 2.0))
+        comparable = np.isfinite(left) & np.isfinite(right)
+        return error, np.where(left == right, 0.0, np.where(comparable, ratio, np.inf))
 
 
 def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -110,6 +110,10 @@ def parse(cells: Sequence[Cell], kind: str) -> tuple[list[Statement], list[Broke
     with _filters, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # “invalid escape sequence” in their strings
         for cell in cells:
+            if len(statements) > MAX_STATEMENTS:
+                message = f"the cells above it hold more than {MAX_STATEMENTS} statements"
+                broken.append(BrokenCell(cell.label, cell.first_line, message, frozenset()))
+                continue
             keep = len(cell.source) <= _MAX_KEPT
             read = _statements_of if keep else _statements_of.__wrapped__
             found, faults, postponed = read(cell, kind, postponed)
@@ -117,6 +121,9 @@ def parse(cells: Sequence[Cell], kind: str) -> tuple[list[Statement], list[Broke
             broken += faults
     return statements, broken
 
+
+# Nobody writes as many, and each has its names looked up.
+MAX_STATEMENTS = 20_000
 
 # Cells that a class has in common (the lesson's own, untouched stubs) are parsed once.
 _MAX_KEPT = 20_000
@@ -129,7 +136,11 @@ def _statements_of(
     """Statements and faults of a cell, and whether annotations are postponed from there on."""
     statements: list[Statement] = []
     broken: list[BrokenCell] = []
-    for found in _parse_cell(cell, kind):
+    pieces = _parse_cell(cell, kind)
+    if len(pieces) > MAX_STATEMENTS:
+        message = f"it holds more than {MAX_STATEMENTS} statements"
+        return (), (BrokenCell(cell.label, cell.first_line, message, frozenset()),), postponed
+    for found in pieces:
         if isinstance(found, BrokenCell):
             broken.append(found)
             continue

@@ -122,7 +122,6 @@ def test_conversations(observations, seconds, capsys):
 
 @budget
 # reported: see test_a_nan_that_signals… in test_trusted_side
-@pytest.mark.filterwarnings("ignore:invalid value encountered in equal")
 def test_judgements(assignment, seconds, capsys):
     """Whatever was observed is judged: never our fault, never points for what is not right."""
 

@@ -493,3 +493,13 @@ class TestAnything:
             warnings.simplefilter("ignore")
             again = [ast.dump(ast.parse(item.source).body[0]) for item in found]
         assert again == [ast.dump(node) for node in whole.body]
+
+
+def test_more_statements_than_anyone_writes():
+    """Their names would take minutes to look up."""
+    from autograder.parsing import MAX_STATEMENTS
+
+    many = Cell("cell 1", "a=1;" * (MAX_STATEMENTS + 1))
+    statements, broken = parse([many, Cell("cell 2", "b = 2")], "notebook")
+    assert [statement.binds for statement in statements] == [{"b"}]
+    assert broken[0].words == "line 1 of cell 1 is not Python (it holds more than 20000 statements)"
