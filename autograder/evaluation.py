@@ -9,14 +9,12 @@ session does makes `evaluate` raise.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from autograder import wording
+from autograder.hints import with_hints, with_lines
 from autograder.judge import CaseOutcome, infrastructure, judge, missing
 from autograder.observe.protocol import ProtocolError
 from autograder.observe.session import Session, Stopped
@@ -70,7 +68,7 @@ def evaluate(
             if _tells_more(result, results[name]):
                 results[name] = result
                 raised[name] = whole.raised.get(name)
-    return [_with_hints(submission, spec, results, raised.get(spec.name)) for spec in specs]
+    return [with_hints(submission, spec, results, raised.get(spec.name)) for spec in specs]
 
 
 def _sharing_time(open_session: OpenSession) -> OpenSession:
@@ -117,7 +115,7 @@ def _missing(submission: Submission, spec: ExerciseSpec) -> ExerciseResult:
         return result
     own, stub = (f"line {item.line} of {item.cell}" for item in hidden)
     line = f"It is defined in {own}, but the empty one in {stub} comes later and counts."
-    return _with_lines(result, [line])
+    return with_lines(result, [line])
 
 
 def _not_run(
@@ -354,51 +352,3 @@ def _in_parts(text: str) -> str | list[str]:
         return text
     size = MAX_TEXT // 4
     return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-# --- what else helps -------------------------------------------------------------------
-
-_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
-
-
-def _with_hints(
-    submission: Submission,
-    spec: ExerciseSpec,
-    results: Mapping[str, ExerciseResult],
-    raised: Raised | None,
-) -> ExerciseResult:
-    """The result with what its own observation cannot tell."""
-    result = results[spec.name]
-    if result.outcome not in ("failed", "error"):
-        return result
-    lines: list[str] = []
-    if result.outcome == "error" and raised is not None:
-        lines += _about_exception(submission, raised)
-    wrong = [
-        f"`{name}`"
-        for name in spec.needs
-        if name in results and results[name].outcome not in ("passed", "infrastructure")
-    ]
-    if wrong:
-        names = " and ".join(wrong)
-        lines.append(
-            f"It may call {names}, not right yet: repair that first, then look here again."
-        )
-    return _with_lines(result, lines)
-
-
-def _about_exception(submission: Submission, raised: Raised) -> Iterator[str]:
-    if raised.is_a("ImportError"):
-        yield "Only the packages named in the notebook can be imported."
-    if raised.is_a("EOFError"):
-        yield "Nobody answers `input()` here: write a value in its place."
-    name = _NOT_DEFINED.search(raised.message)
-    if raised.is_a("NameError") and name is not None:
-        cell = submission.broken_cell(name[1])
-        if cell is not None:
-            yield f"`{name[1]}` was left out: {wording.one_line(cell.words)}."
-
-
-def _with_lines(result: ExerciseResult, lines: Sequence[str]) -> ExerciseResult:
-    text = "\n".join([result.feedback, *(f"  {line}" for line in lines)])
-    return msgspec.structs.replace(result, feedback=text)

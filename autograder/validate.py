@@ -128,7 +128,7 @@ class _Examination:
             misconceptions=len(self.mistakes),
             named=named,
             blind_cases=blind,
-            separation=self._separation(right),
+            separation=self._separation(right, matrix),
             matrix=matrix,
         )
 
@@ -244,7 +244,9 @@ class _Examination:
                         "alone and may use numpy or torch only"
                     )
 
-    def _separation(self, right: Sequence[Observations]) -> float | None:
+    def _separation(
+        self, right: Sequence[Observations], matrix: Mapping[str, Sequence[str]]
+    ) -> float | None:
         """Smallest wrong error over largest right one, each at its most telling case."""
         largest_right = LEAST_RIGHT
         for observations in right:
@@ -259,7 +261,8 @@ class _Examination:
             worst = max(known)
             if worst == float("inf"):
                 continue
-            if worst / largest_right < SEPARATION:
+            caught = any(name in names for names in matrix.values())
+            if caught and worst / largest_right < SEPARATION:
                 self._complain(
                     f"{name} stands only {worst / largest_right:.3g} times further off than the "
                     f"furthest right variant, below {SEPARATION:g}; add a case that tells it apart"

@@ -41,6 +41,7 @@ ORDER = [
     "pack",
     "quiz",
     "stubs",
+    "hints",
     "evaluation",
     "grading",
     "journal",
