@@ -58,8 +58,8 @@ class Journal:
 
     def open(
         self, assignment: Assignment, submissions: Mapping[str, Path], *, resume: bool
-    ) -> dict[str, SubmissionResult]:
-        """Results that still hold; the journal then contains exactly these."""
+    ) -> frozenset[str]:
+        """Students whose results still hold; the journal then contains exactly these."""
         head = _Head(assignment.name, assignment.seed, __version__, assignment.pack.versions())
         self._folders = {name: _digest(path, assignment) for name, path in submissions.items()}
         kept: dict[str, _Line] = {}
@@ -74,7 +74,7 @@ class Journal:
         encoded = [msgspec.json.encode(item) for item in (head, *kept.values())]
         fresh.write_bytes(b"".join(line + b"\n" for line in encoded))
         os.replace(fresh, self.path)
-        return {student: line.result for student, line in kept.items()}
+        return frozenset(kept)
 
     def add(self, result: SubmissionResult) -> None:
         """Write a result down; it survives a kill of this process."""
@@ -82,6 +82,10 @@ class Journal:
         line = _Line(self._folders[result.student], result)
         self._file.write(msgspec.json.encode(line) + b"\n")
         self._file.flush()
+
+    def results(self) -> list[SubmissionResult]:
+        """Every result in the journal; to be called when it is closed."""
+        return [line.result for line in self._lines()]
 
     def __enter__(self) -> Journal:
         self._file = self.path.open("ab")

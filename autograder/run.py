@@ -87,7 +87,6 @@ class Run:
             seed = journal.seed()
         assignment = Assignment.draw(self.course, self.assignment, seed)
         done = journal.open(assignment, submissions, resume=self.resume)
-        results = dict(done)
         todo = {name: folder for name, folder in submissions.items() if name not in done}
         with (
             self._observer(assignment) as (open_session, isolation),
@@ -95,10 +94,9 @@ class Run:
             _progress(len(submissions), len(done), quiet=self.quiet) as advance,
         ):
             for result in grade_class(assignment, todo, open_session, isolation, self._workers()):
-                journal.add(result)
-                results[result.student] = result
+                journal.add(result)  # and not kept: a class of any size takes the same memory
                 advance(result)
-        finished = document(assignment, list(results.values()), isolation, __version__)
+        finished = document(assignment, journal.results(), isolation, __version__)
         if self.json_file is not None:
             _write_whole(self.json_file, encode(finished))
         self._write_gradebook(finished)
