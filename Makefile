@@ -8,7 +8,7 @@ AUTOGRADER_TEST_JOBS ?=
 ARGS ?=
 
 BIN := .venv/bin
-# The demo and the build of the first problem set need no PyTorch; the tests do.
+# The demo needs no PyTorch; the build and the tests do.
 LIGHT := .venv/.installed-dev
 FULL := .venv/.installed-dev-torch
 
@@ -35,7 +35,7 @@ lint: $(LIGHT) ## check style and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-build: $(LIGHT) ## write source/ and assignments/ from solutions/
+build: $(FULL) ## write source/ and assignments/ from solutions/
 	@$(BIN)/autograder build $(ARGS)
 
 bench: $(FULL) ## run the benchmarks

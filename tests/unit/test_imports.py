@@ -26,6 +26,7 @@ ORDER = [
     "specification",
     "signature",
     "exercise",
+    "forbidden",
     "checks",
     "results_view",
     "wording",
