@@ -160,25 +160,56 @@ def build(
 
 @app.command()
 def validate(
-    assignments: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the figures to this file too.")
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Problem sets, or <problem set>/<exercise>; by default all."),
     ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file too; - prints.")
+    ] = None,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Print which case sees which misconception.")
+    ] = False,
     seed: Annotated[str, typer.Option(help="The seed that cases are drawn from.")] = "validate",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; by default one a core.")
+    ] = None,
     course: CourseOption = None,
 ) -> None:
     """Measure the pack: are right variants accepted, wrong ones caught and named?"""
-    from autograder.pack import assignments_of
     from autograder.report.terminal import print_validation
-    from autograder.validate import validate_pack, write_json
+    from autograder.validate import to_json
+    from autograder.validate import validate as examine
 
-    root = _course(course)
-    reports = [validate_pack(root, name, seed) for name in assignments or assignments_of(root)]
-    for report in reports:
-        print_validation(report)
-    if json_file is not None:
-        write_json(reports, json_file)
+    reports = examine(_course(course), targets or (), seed, workers=workers)
+    as_text = "" if json_file is None else to_json(reports)
+    if str(json_file) == "-":
+        print(as_text, end="")
+    else:
+        for report in reports:
+            print_validation(report, matrix=matrix)
+        if json_file is not None:
+            json_file.write_text(as_text, "utf-8")
     raise typer.Exit(0 if all(report.well for report in reports) else 1)
+
+
+@app.command()
+def new(
+    exercise: Annotated[str, typer.Argument(help="<problem set>/<exercise>; either may be new.")],
+    framework: Annotated[str, typer.Option(help="numpy or torch.")] = "numpy",
+    module: Annotated[
+        bool, typer.Option("--class", help="A PyTorch module instead of a function.")
+    ] = False,
+    course: Annotated[
+        Path | None, typer.Option(help="The course's folder; one that is no course becomes one.")
+    ] = None,
+) -> None:
+    """Begin an exercise: writes a file that shows each part and says what is to be written."""
+    from autograder.scaffold import new_exercise
+
+    for path in new_exercise(exercise, framework=framework, is_class=module, course=course):
+        print(f"wrote {path}")
+    print(f"Next: fill it in, then run autograder validate {exercise}")
 
 
 @app.command()
@@ -215,6 +246,10 @@ def grade(
     files: Annotated[
         int | None, typer.Option(min=16, help="Files that a submission may have open.")
     ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=0, help="Processes and threads beside its own: the sandbox can give 0."),
+    ] = None,
     gradebook: Annotated[
         str | None, typer.Option(help="nbgrader's database to write to, as a URL (sqlite:///…).")
     ] = None,
@@ -246,6 +281,7 @@ def grade(
         cpu=cpu,
         output=output,
         files=files,
+        processes=processes,
         gradebook=gradebook,
         feedback=feedback,
         resume=resume,

@@ -8,26 +8,27 @@ the largest of a right one.
 
 from __future__ import annotations
 
-import ast
-import inspect
-from collections.abc import Mapping, Sequence
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from autograder.checks import PackFault
-from autograder.diagnose import same_outcome, summary
-from autograder.exercise import Exercise
-from autograder.form import Step
+from autograder.diagnose import same_outcome
+from autograder.exercise import AuthoringError, Exercise
 from autograder.judge import judge, judge_case
-from autograder.numerics import error_ratio, tolerance_for
-from autograder.pack import Pack, load_pack
+from autograder.pack import Pack, assignments_of, load_pack
 from autograder.program import Observed
 from autograder.quiz import load_quiz
-from autograder.results_view import Part, expected_count, part_of, parts_of
-from autograder.specification import Case, CustomCheck, ExerciseSpec
+from autograder.separation import error_of
+from autograder.source_rules import broken_rules
+from autograder.specification import Case, ExerciseSpec
 
 Observations = Mapping[str, tuple[Observed, ...]]
 
@@ -36,7 +37,8 @@ SEPARATION = 100.0
 # A right variant that nobody wrote yet may round to a tenth of the tolerance. With this floor
 # a wrong one must stand ten tolerances off, whatever the pack's own right variants do.
 LEAST_RIGHT = 0.1
-ALLOWED_IN_PUBLIC_CHECKS = {"numpy", "np", "torch", "math", "Interval", "Verdict"}
+# Fewer exercises than this are examined here: a process for them would start for longer.
+WORTH_PROCESSES = 4
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class ExerciseReport:
     blind_cases: int
     separation: float | None
     matrix: dict[str, tuple[str, ...]]
+    names: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,61 +79,119 @@ class PackReport:
 
 def validate_pack(course: Path, assignment: str, seed: str) -> PackReport:
     """Measure an assignment's pack with cases drawn for `seed`."""
-    pack = load_pack(course, assignment)
-    load_quiz(pack.folder)  # raises with a sentence when it is malformed
-    complaints: list[str] = []
-    reports = tuple(
-        _Examination(pack, pack.draw(name, seed), complaints).report() for name in pack.exercises
-    )
-    return PackReport(assignment, seed, reports, tuple(complaints))
+    return validate(course, [assignment], seed, workers=1)[0]
 
 
-def write_json(reports: Sequence[PackReport], path: Path) -> None:
-    """The figures as JSON, for programs."""
-    plain = [
-        {**msgspec.to_builtins(report), "well": report.well, "schema": 1} for report in reports
+def validate(
+    course: Path, targets: Sequence[str] = (), seed: str = "validate", *, workers: int | None = None
+) -> list[PackReport]:
+    """Measure packs, each exercise in one of `workers` processes (by default one a core).
+
+    A target is an assignment or "assignment/exercise"; none means all assignments. Raises
+    CourseNotFound for one that does not exist, AuthoringError for a file that is no exercise.
+    """
+    packs: dict[str, Pack] = {}
+    wanted: dict[str, list[str]] = {}
+    for target in targets or assignments_of(course):
+        assignment = target.partition("/")[0]
+        if assignment not in packs:
+            packs[assignment] = load_pack(course, assignment)
+            load_quiz(packs[assignment].folder)  # raises with a sentence when it is malformed
+        names = wanted.setdefault(assignment, [])
+        names += [name for name in _exercises(packs[assignment], target) if name not in names]
+    todo = [(assignment, name) for assignment, names in wanted.items() for name in names]
+    workers = min(workers or os.cpu_count() or 1, len(todo))
+    if workers < 2 or len(todo) < WORTH_PROCESSES:
+        found = [_examine(packs[assignment], name, seed) for assignment, name in todo]
+    else:
+        # not forked: PyTorch's threads do not survive that
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context) as pool:
+            work = [(course, *item, seed) for item in todo]
+            found = list(pool.map(_examine_elsewhere, *zip(*work, strict=True)))
+    reports = iter(found)
+    return [
+        _pack_report(assignment, seed, [next(reports) for _ in names])
+        for assignment, names in wanted.items()
     ]
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n")
+
+
+def to_json(reports: Sequence[PackReport]) -> str:
+    """The figures for programs: a list with an object for each assignment."""
+    plain = [
+        {"schema": 1, **msgspec.to_builtins(report), "well": report.well} for report in reports
+    ]
+    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"
+
+
+def _exercises(pack: Pack, target: str) -> list[str]:
+    """Names of the exercises that a target stands for."""
+    name = target.partition("/")[2]
+    if name and name not in pack.exercises:
+        known = ", ".join(pack.exercises)
+        raise AuthoringError(f"{pack.name} has no exercise called {name}; it has: {known}")
+    return [name] if name else list(pack.exercises)
+
+
+def _pack_report(assignment: str, seed: str, reports: Sequence[ExerciseReport]) -> PackReport:
+    complaints = (sentence for report in reports for sentence in report.complaints)
+    return PackReport(assignment, seed, tuple(reports), tuple(complaints))
+
+
+@lru_cache(maxsize=8)
+def _loaded(course: Path, assignment: str) -> Pack:
+    """Loaded once in a process that was started for one command."""
+    return load_pack(course, assignment)
+
+
+def _examine_elsewhere(course: Path, assignment: str, name: str, seed: str) -> ExerciseReport:
+    return _examine(_loaded(course, assignment), name, seed)
+
+
+def _examine(pack: Pack, name: str, seed: str) -> ExerciseReport:
+    return _Examination(pack, pack.draw(name, seed)).report()
 
 
 class _Examination:
     """One exercise under examination."""
 
-    def __init__(self, pack: Pack, spec: ExerciseSpec, complaints: list[str]) -> None:
-        self.pack, self.spec, self.complaints = pack, spec, complaints
+    def __init__(self, pack: Pack, spec: ExerciseSpec) -> None:
+        self.pack, self.spec = pack, spec
+        self.complaints: list[str] = []
         self.exercise: Exercise = pack.exercises[spec.name]
-        self.mistakes = {
-            known.name: self._observe(known.implementation)
+        # what the judge compares with is what is examined: nothing is run twice
+        self.mistakes: dict[str, Observations] = {
+            known.name: {case.name: case.explanations[known.name] for case in spec.cases}
             for known in self.exercise.misconceptions
         }
 
     def report(self) -> ExerciseReport:
         """Everything there is to say of the exercise."""
         spec, exercise = self.spec, self.exercise
-        reference = self._observe(exercise.reference)
-        reference_passes = self._passes(exercise.reference, "the reference")
-        passed = sum(
-            self._passes(known.implementation, f"the alternative {known.name}")
-            for known in exercise.alternatives
-        )
+        right = {"the reference": self._observe(exercise.reference)}
+        for known in exercise.alternatives:
+            right[f"the alternative {known.name}"] = self._observe(known.implementation)
+        passed = [self._passes(observations, what) for what, observations in right.items()]
         matrix = {case.name: self._caught_in(case) for case in spec.cases}
         named = sum(self._is_named(name) for name in self.mistakes)
         self._complain_of_equals()
         blind = self._complain_of_cases(matrix)
         self._complain_of_public_coverage(matrix)
-        self._complain_of_hints()
-        self._complain_of_public_checks()
-        right = [reference] + [self._observe(a.implementation) for a in exercise.alternatives]
+        for sentence in broken_rules(exercise):
+            self._complain(sentence)
+        separation = self._separation(list(right.values()), matrix)
         return ExerciseReport(
             name=spec.name,
-            reference_passes=reference_passes,
+            reference_passes=passed[0],
             alternatives=len(exercise.alternatives),
-            alternatives_passed=passed,
+            alternatives_passed=sum(passed[1:]),
             misconceptions=len(self.mistakes),
             named=named,
             blind_cases=blind,
-            separation=self._separation(right, matrix),
+            separation=separation,
             matrix=matrix,
+            names=tuple(self.mistakes),
+            complaints=tuple(self.complaints),
         )
 
     def _complain(self, sentence: str) -> None:
@@ -141,9 +203,12 @@ class _Examination:
             for case in self.spec.cases
         }
 
-    def _passes(self, implementation: Any, what: str) -> bool:
+    def _passes(self, observations: Observations, what: str) -> bool:
+        if _not_written(observations):
+            self._complain(f"{what} is not written yet")
+            return False
         try:
-            result = judge(self.spec, self._observe(implementation))
+            result = judge(self.spec, observations)
         except PackFault as fault:
             self._complain(f"{fault}; repair the check")
             return False
@@ -159,6 +224,9 @@ class _Examination:
         )
 
     def _is_named(self, name: str) -> bool:
+        if _not_written(self.mistakes[name]):
+            self._complain(f"the misconception {name} is not written yet")
+            return False
         result = judge(self.spec, self.mistakes[name])
         if result.outcome == "passed":
             self._complain(f"no case sees the misconception {name}; add one that does")
@@ -220,47 +288,18 @@ class _Examination:
                     "make it hidden"
                 )
 
-    def _complain_of_hints(self) -> None:
-        expressions = _expressions(inspect.getsource(self.exercise.reference))
-        for known in self.exercise.misconceptions:
-            for text in (known.hint, known.sentence):
-                squeezed = "".join(text.split())
-                given = next((e for e in expressions if e in squeezed), None)
-                if given is not None:
-                    self._complain(
-                        f"the words of {known.name} contain {given!r}, an expression of the "
-                        "reference; say it without code"
-                    )
-            if not known.hint.strip():
-                self._complain(f"{known.name} has no hint; ask a question that leads on")
-
-    def _complain_of_public_checks(self) -> None:
-        for check in self.exercise.checks:
-            if isinstance(check, CustomCheck) and check.public:
-                stray = _stray_names(check)
-                if stray:
-                    self._complain(
-                        f"the public check {check.name} uses {', '.join(stray)}; it travels "
-                        "alone and may use numpy or torch only"
-                    )
-
     def _separation(
         self, right: Sequence[Observations], matrix: Mapping[str, Sequence[str]]
     ) -> float | None:
         """Smallest wrong error over largest right one, each at its most telling case."""
-        largest_right = LEAST_RIGHT
-        for observations in right:
-            for case in self.spec.cases:
-                largest_right = max(largest_right, self._error(case, observations) or 0.0)
+        errors = (error for observations in right for error in self._errors(observations))
+        largest_right = max((error for error in errors if error is not None), default=0.0)
+        largest_right = max(largest_right, LEAST_RIGHT)
         smallest_wrong: float | None = None
         for name, observations in self.mistakes.items():
-            errors = [self._error(case, observations) for case in self.spec.cases]
-            known = [error for error in errors if error is not None]
-            if not known or any(error is None for error in errors):
+            worst = _worst(list(self._errors(observations)))
+            if worst is None:
                 continue  # it differs in kind somewhere
-            worst = max(known)
-            if worst == float("inf"):
-                continue
             caught = any(name in names for names in matrix.values())
             if caught and worst / largest_right < SEPARATION:
                 self._complain(
@@ -270,58 +309,22 @@ class _Examination:
             smallest_wrong = worst if smallest_wrong is None else min(smallest_wrong, worst)
         return None if smallest_wrong is None else smallest_wrong / largest_right
 
-    def _error(self, case: Case, observations: Observations) -> float | None:
-        """The largest error of a case in units of the tolerance; None when not a matter of size."""
-        observed = observations[case.name]
-        if summary(self.spec, case, observed) is not None:
-            return None
-        largest = 0.0
-        for index, (step, wanted) in enumerate(zip(observed, case.expected, strict=False)):
-            if bool(step.changed) != bool(wanted.changed):
-                return None
-            if step.raised is not None or wanted.raised is not None:
-                return None if (step.raised is None) != (wanted.raised is None) else largest
-            count = expected_count(wanted.value)
-            pairs = [(step.value, wanted.value)]
-            if count > 1:
-                parts = parts_of(step.value, count)
-                if parts is None:
-                    return None
-                pairs = list(zip(parts, wanted.value, strict=True))
-            for got_value, wanted_value in pairs:
-                got, expected = part_of(got_value), part_of(wanted_value)
-                if not isinstance(got, Part) or not isinstance(expected, Part):
-                    return None
-                if got.data is None or expected.data is None or got.shape != expected.shape:
-                    return None
-                inputs = Step(self.spec, case, index).input_dtypes()
-                tolerance = tolerance_for([got.dtype, *inputs], expected.data)
-                largest = max(largest, error_ratio(got.data, expected.data, tolerance))
-        return largest
+    def _errors(self, observations: Observations) -> Iterator[float | None]:
+        for case in self.spec.cases:
+            yield error_of(self.spec, case, observations[case.name])
 
 
-def _expressions(source: str) -> list[str]:
-    """Operations and calls of a reference, without white space, long enough to mean something."""
-    import textwrap
-
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(textwrap.dedent(source))):
-        if isinstance(node, (ast.BinOp, ast.Call, ast.Subscript)):
-            text = "".join(ast.unparse(node).split())
-            if len(text) >= 3:
-                found.add(text)
-    return sorted(found, key=len, reverse=True)
+def _worst(errors: Sequence[float | None]) -> float | None:
+    """The largest of some errors; None when one of them is a difference in kind."""
+    known = [error for error in errors if error is not None]
+    if not known or len(known) < len(errors) or max(known) == float("inf"):
+        return None
+    return max(known)
 
 
-def _stray_names(check: CustomCheck) -> list[str]:
-    """Global names of a public check that would not be there in a student's folder."""
-    import builtins
-
-    function = check.function
-    code = [function.__code__]
-    names: set[str] = set()
-    while code:
-        one = code.pop()
-        code += [constant for constant in one.co_consts if inspect.iscode(constant)]
-        names |= {name for name in one.co_names if name in function.__globals__}
-    return sorted(names - set(dir(builtins)) - ALLOWED_IN_PUBLIC_CHECKS)
+def _not_written(observations: Observations) -> bool:
+    """Whether all that an implementation does is to raise NotImplementedError."""
+    return bool(observations) and all(
+        any(step.raised is not None and step.raised.is_a("NotImplementedError") for step in steps)
+        for steps in observations.values()
+    )

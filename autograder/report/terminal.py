@@ -14,7 +14,7 @@ from autograder.importing import Report
 from autograder.result import ExerciseResult, SubmissionResult
 from autograder.specification import ExerciseSpec
 from autograder.student import SelfCheck
-from autograder.validate import PackReport
+from autograder.validate import ExerciseReport, PackReport
 from autograder.wording import clean
 
 MARKS = {"passed": ("✓", "green"), "missing": ("○", "dim"), "infrastructure": ("!", "magenta")}
@@ -102,7 +102,7 @@ def print_import(report: Report, target: Path) -> None:
         out.print(Text(f"left out: {clean(path)}: {reason}"))
 
 
-def print_validation(report: PackReport) -> None:
+def print_validation(report: PackReport, *, matrix: bool = False) -> None:
     """The quality of a pack: a table for people, then every complaint as a sentence."""
     out = console()
     table = Table(title=f"{report.assignment}: {'well' if report.well else 'weak'}")
@@ -115,9 +115,12 @@ def print_validation(report: PackReport) -> None:
             "passes" if item.reference_passes else "fails",
             f"{item.alternatives_passed} of {item.alternatives}",
             f"{item.named} of {item.misconceptions} named",
-            "statistical" if item.separation is None else f"{item.separation:.3g}×",
+            "in kind" if item.separation is None else f"{item.separation:.3g}×",
         )
     out.print(table)
+    if matrix:
+        for item in report.exercises:
+            out.print(_matrix(item))
     for complaint in report.complaints:
         out.print(Text(f"- {complaint}"))
     names = report.exercises
@@ -128,6 +131,19 @@ def print_validation(report: PackReport) -> None:
         f"{sum(i.misconceptions for i in names)} misconceptions caught and named, "
         f"{sum(i.blind_cases for i in names)} blind cases."
     )
+
+
+def _matrix(item: ExerciseReport) -> Table:
+    """A row for each misconception, a numbered column for each case: ✗ where it is caught."""
+    cases = list(item.matrix)
+    listed = ", ".join(f"{number} {name}" for number, name in enumerate(cases, 1))
+    table = Table(title=item.name, caption=listed)
+    table.add_column("caught in case")
+    for number in range(1, len(cases) + 1):
+        table.add_column(str(number), justify="center")
+    for name in item.names:
+        table.add_row(name, *("✗" if name in item.matrix[case] else "" for case in cases))
+    return table
 
 
 def sentences_of(specs: Sequence[ExerciseSpec]) -> dict[tuple[str, str], str]:

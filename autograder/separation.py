@@ -1,0 +1,97 @@
+"""How far a result stands from the expected one, in units of what is tolerated.
+
+`validate` sets the smallest error of a wrong variant beside the largest of a right one.
+Results that differ in kind (a shape, an exception, NaN, a detached graph, statistics of
+random draws) are not a matter of size, and have no figure here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.diagnose import summary
+from autograder.form import Step
+from autograder.numerics import error_ratio, magnitude_of, tolerance_for
+from autograder.observe.protocol import Opaque
+from autograder.program import Backward, Construct, LoadWeights, Mode, Observed, ReadAxes
+from autograder.results_view import Part, expected_count, part_of, parts_of, shown
+from autograder.specification import Case, ExerciseSpec
+
+# Steps that give nothing to be compared.
+_SILENT = (Construct, LoadWeights, Mode)
+
+
+class DiffersInKind(Exception):
+    """Two results between which there is no distance."""
+
+
+def error_of(spec: ExerciseSpec, case: Case, observed: Sequence[Observed]) -> float | None:
+    """The largest error of a case in units of the tolerance; None when not a matter of size."""
+    if summary(spec, case, observed) is not None:
+        return None
+    try:
+        return max(_errors(spec, case, observed), default=0.0)
+    except DiffersInKind:
+        return None
+
+
+def _errors(spec: ExerciseSpec, case: Case, observed: Sequence[Observed]) -> Iterator[float]:
+    for index, wanted in enumerate(case.expected):
+        if index >= len(observed):
+            raise DiffersInKind
+        got = observed[index]
+        if bool(got.changed) != bool(wanted.changed):
+            raise DiffersInKind
+        if got.raised is not None or wanted.raised is not None:
+            if (got.raised is None) != (wanted.raised is None):
+                raise DiffersInKind
+            return  # both end here
+        done = case.program.steps[index]
+        if isinstance(done, _SILENT):
+            continue
+        step = Step(spec, case, index)
+        seen = shown if isinstance(done, ReadAxes) else _as_it_is
+        pairs = list(_pairs(seen(got.value), seen(wanted.value)))
+        # gradients of one step are as exact as the largest of them needs, see `comparison`
+        together = isinstance(done, Backward)
+        magnitude = magnitude_of(wanted for _, _, wanted in pairs) if together else None
+        for dtype, left, right in pairs:
+            tolerance = tolerance_for([dtype, *step.input_dtypes()], right, magnitude=magnitude)
+            yield error_ratio(left, right, tolerance)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _pairs(
+    got: Any, wanted: Any
+) -> Iterator[tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """(dtype of the result, result, expected) of every array inside; DiffersInKind."""
+    if isinstance(wanted, Mapping):
+        if not isinstance(got, Mapping) or not set(wanted) <= set(got):
+            raise DiffersInKind
+        for key, item in wanted.items():
+            yield from _pairs(got[key], item)
+        return
+    count = expected_count(wanted)
+    if count > 1:
+        parts = parts_of(got, count)
+        if parts is None:
+            raise DiffersInKind
+        for part, item in zip(parts, wanted, strict=True):
+            yield from _pairs(part, item)
+        return
+    left, right = part_of(got), part_of(wanted)
+    if not isinstance(left, Part) or not isinstance(right, Part):
+        # of objects no more is known than that they are there: a module, an Axes
+        both_objects = isinstance(got, Opaque) and isinstance(wanted, Opaque)
+        if got != wanted and not both_objects:
+            raise DiffersInKind
+        return
+    if left.data is None or right.data is None or left.shape != right.shape:
+        raise DiffersInKind
+    yield left.dtype, left.data, right.data
