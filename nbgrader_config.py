@@ -10,6 +10,8 @@ c.CourseDirectory.release_directory = "assignments"
 # Grade in our sandbox, in place of a kernel. What can be set beside it, each with its default:
 #   c.ObserveAndJudge.timeout = 10.0              seconds for one case of an exercise
 #   c.ObserveAndJudge.memory = 1024               MiB that a submission may use
+#   c.ObserveAndJudge.total = 120.0               seconds for a whole submission; there are
+#                                                 .cpu, .output and .files too
 #   c.ObserveAndJudge.seed = ""                   cases are drawn fresh for every run
 #   c.ObserveAndJudge.allow_unsandboxed = False   grade where code cannot be isolated
 configure(c)

@@ -17,7 +17,7 @@ from autograder.program import (
     ReadAxes,
     Slot,
 )
-from autograder.specification import Interval, Verdict
+from autograder.specification import ExerciseLimits, Interval, Verdict
 
 __version__ = "0.1.0"
 
@@ -26,6 +26,7 @@ __all__ = [
     "Call",
     "Construct",
     "DescribeModule",
+    "ExerciseLimits",
     "Generator",
     "Interval",
     "LoadWeights",

@@ -24,7 +24,7 @@ from autograder.specification import ExerciseSpec
 from autograder.submission import Submission
 from autograder.wire import observed_from_wire, raised_from_wire
 
-# Called without arguments, or with memory=… for an exercise that has its own limit.
+# Called without arguments, or with those of Limits that an exercise has set for itself.
 OpenSession = Callable[..., Session]
 
 STAND_INS = ("autograder", "IPython")
@@ -154,9 +154,15 @@ class _Run:
         self._retried: set[str] = set()
 
     def run(self, specs: Sequence[ExerciseSpec]) -> dict[str, ExerciseResult]:
-        """Results by name; exercises with a memory limit of their own have their own process."""
-        for memory in dict.fromkeys(spec.memory for spec in specs):
-            self._run_together([spec for spec in specs if spec.memory == memory])
+        """Results by name; exercises with limits of their own have processes of their own."""
+        together: dict[Any, list[ExerciseSpec]] = {}
+        for spec in specs:
+            own = spec.limits.of_process()
+            # what adds up is for this exercise alone; what does not can be shared
+            alone = spec.name if own.keys() & {"cpu", "output"} else None
+            together.setdefault((alone, *sorted(own.items())), []).append(spec)
+        for group in together.values():
+            self._run_together(group)
         return self.results
 
     def _run_together(self, todo: list[ExerciseSpec]) -> None:
@@ -204,10 +210,8 @@ class _Run:
     def _load(self, specs: Sequence[ExerciseSpec]) -> Loaded:
         inert = STAND_INS if any(spec.axes_needed for spec in specs) else STAND_INS + DRAWING
         options: dict[str, Any] = {"stand_ins": list(inert)}
-        memory = specs[0].memory
-        own = {} if memory is None else {"memory": memory}
         with _only_stopped():
-            session = self.open_session(**own)
+            session = self.open_session(**specs[0].limits.of_process())
         try:
             failures: dict[int, Raised] = {}
             for batch in self._batches(specs):
@@ -256,7 +260,7 @@ class _Run:
         observations: dict[str, CaseOutcome] = {}
         raised: Raised | None = None
         stop: Stopped | None = None
-        _give_seconds(loaded.session, spec.seconds)
+        _give_seconds(loaded.session, spec.limits.seconds)
         for case in spec.cases:
             try:
                 with _only_stopped():

@@ -30,6 +30,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from autograder.limits import read_limits
 from autograder.observe.protocol import array_from_numpy
 from autograder.program import Call, Generator, Probe, Program, Slot
 from autograder.signature import AuthoringError, read_signature, return_specs, value_spec
@@ -38,6 +39,7 @@ from autograder.specification import (
     BuiltinCheck,
     CaseKind,
     CustomCheck,
+    ExerciseLimits,
     ValueSpec,
 )
 
@@ -98,8 +100,7 @@ class Exercise:
     returns: tuple[ValueSpec, ...]
     framework: str
     axes_needed: bool
-    seconds: float | None
-    memory: int | None
+    limits: ExerciseLimits
     prompt: str = ""
     cases: list[CaseDefinition] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
@@ -277,6 +278,7 @@ def exercise(
     axes_needed: bool = False,
     seconds: float | None = None,
     memory: int | None = None,
+    limits: ExerciseLimits | None = None,
 ) -> Callable[[Implementation], Exercise]:
     """Make an exercise of its reference solution.
 
@@ -287,6 +289,7 @@ def exercise(
     axes_needed: the student's code draws, so it gets the real matplotlib.
     seconds: for one case, and memory: MiB for the process, where the run's own limits do not
         fit; a case whose size follows from the memory limit names it here.
+    limits: these two and all others, as ExerciseLimits(cpu=…, output=…, files=…).
     """
 
     def make(reference: Implementation) -> Exercise:
@@ -320,8 +323,7 @@ def exercise(
             returns=returns,
             framework=found,
             axes_needed=axes_needed,
-            seconds=seconds,
-            memory=memory,
+            limits=read_limits(name, limits, seconds=seconds, memory=memory),
         )
         for check in checks:
             made.add_check(check)

@@ -122,8 +122,9 @@ def _stopped(results: Sequence[ExerciseResult]) -> Iterator[str]:
     ended = [r for r in results if r.outcome in ("timed_out", "out_of_memory", "crashed")]
     if ended:
         names = ", ".join(f"{result.name} ({result.outcome})" for result in ended)
-        others = len(results) - len(ended)
-        yield f"ended before their time: {names}; the other {others} exercises were graded"
+        count = len(results) - len(ended)
+        others = "exercise was" if count == 1 else f"{count} exercises were"
+        yield f"ended before their time: {names}; the other {others} graded"
 
 
 def _unreadable(

@@ -102,8 +102,7 @@ class Pack:
             forbids=exercise.forbids,
             framework=exercise.framework,
             axes_needed=exercise.axes_needed,
-            seconds=exercise.seconds,
-            memory=exercise.memory,
+            limits=exercise.limits,
         )
 
     def draw_all(self, seed: str, *, public_only: bool = False) -> list[ExerciseSpec]:

@@ -19,6 +19,7 @@ from autograder.grading import (
     grade_class,
 )
 from autograder.journal import Journal
+from autograder.limits import NO_PROCESSES
 from autograder.observe.session import Limits, Session
 from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
 from autograder.results_view import clean
@@ -49,6 +50,7 @@ class Run:
     cpu: int | None = None
     output: int | None = None
     files: int | None = None
+    processes: int | None = None
     gradebook: str | None = None
     feedback: Path | None = None
     resume: bool = True
@@ -79,6 +81,7 @@ class Run:
 
     def grade(self) -> ResultDocument:
         """Grade the class and write the document, the gradebook and the feedback."""
+        limits = self._limits()
         submissions = self._submissions()
         self._refuse_unwritable()
         journal = Journal.beside(self.json_file, self.course, self.assignment)
@@ -89,7 +92,7 @@ class Run:
         done = journal.open(assignment, submissions, resume=self.resume)
         todo = {name: folder for name, folder in submissions.items() if name not in done}
         with (
-            self._observer(assignment) as (open_session, isolation),
+            self._observer(assignment, limits) as (open_session, isolation),
             journal,
             _progress(len(submissions), len(done), quiet=self.quiet) as advance,
         ):
@@ -125,6 +128,8 @@ class Run:
         return self.workers or os.cpu_count() or 1
 
     def _limits(self) -> Limits:
+        if self.processes:
+            raise CannotGrade(f"--processes {self.processes}: {NO_PROCESSES}")
         given = {
             "wall": self.timeout,
             "total": self.total,
@@ -138,10 +143,10 @@ class Run:
 
     @contextmanager
     def _observer(
-        self, assignment: Assignment
+        self, assignment: Assignment, limits: Limits
     ) -> Iterator[tuple[Callable[..., Session], Isolation]]:
         with observer(
-            assignment, self.course, self._limits(), self._workers(), self.allow_unsandboxed
+            assignment, self.course, limits, self._workers(), self.allow_unsandboxed
         ) as found:
             yield found
 
@@ -178,7 +183,7 @@ def observer(
                     "grade on Linux with Landlock and seccomp, or trust the code and give "
                     "--allow-unsandboxed"
                 )
-            yield (lambda **own: pool.session(replace(limits, **own))), level
+            yield (lambda **own: pool.session(limits.for_exercise(**own))), level
         return
     if not allow_unsandboxed:
         raise CannotGrade(
@@ -188,7 +193,7 @@ def observer(
     from autograder.observe.spawned import SpawnedSession
 
     framework = assignment.framework
-    yield (lambda **own: SpawnedSession(replace(limits, **own), framework)), "none"
+    yield (lambda **own: SpawnedSession(limits.for_exercise(**own), framework)), "none"
 
 
 def _pool(assignment: Assignment, course: Path, workers: int) -> ZygotePool:

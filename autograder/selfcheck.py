@@ -25,6 +25,7 @@ from autograder.specification import (
     BuiltinCheck,
     Case,
     CustomCheck,
+    ExerciseLimits,
     ExerciseSpec,
     Interval,
     KnownMistake,
@@ -136,8 +137,9 @@ def _spec_to_plain(spec: ExerciseSpec, writer: _Writer) -> dict[str, Any]:
         "forbids": list(spec.forbids),
         "framework": spec.framework,
         "axes_needed": spec.axes_needed,
-        "seconds": spec.seconds,
-        "memory": spec.memory,
+        "seconds": spec.limits.seconds,
+        "memory": spec.limits.memory,
+        **_other_limits(spec.limits),
         "parameters": {name: _value_spec(value) for name, value in spec.parameters.items()},
         "returns": [_value_spec(value) for value in spec.returns],
         "checks": [_check_to_plain(check) for check in spec.checks if _travels(check)],
@@ -147,6 +149,12 @@ def _spec_to_plain(spec: ExerciseSpec, writer: _Writer) -> dict[str, Any]:
         ],
         "cases": [_case_to_plain(spec, case, writer) for case in spec.cases],
     }
+
+
+def _other_limits(limits: ExerciseLimits) -> dict[str, Any]:
+    given = limits.as_given()
+    others = {name: given[name] for name in given if name not in ("seconds", "memory")}
+    return {"limits": others} if others else {}
 
 
 def _travels(check: BuiltinCheck | CustomCheck) -> bool:
@@ -273,8 +281,9 @@ def _spec_from_plain(plain: dict[str, Any], reader: _Reader, checks: _LazyChecks
         forbids=tuple(plain["forbids"]),
         framework=plain["framework"],
         axes_needed=plain["axes_needed"],
-        seconds=plain["seconds"],
-        memory=plain["memory"],
+        limits=ExerciseLimits(
+            seconds=plain["seconds"], memory=plain["memory"], **plain.get("limits", {})
+        ),
     )
 
 

@@ -162,6 +162,31 @@ class KnownMistake:
 
 
 @dataclass(frozen=True)
+class ExerciseLimits:
+    """What an exercise may use where the run's own limits do not fit; None: the run's hold.
+
+    seconds: for one case. cpu: seconds of processor time, memory: MiB beyond what the process
+    has at its start, output: bytes printed, files: open at a time, five of which are taken.
+    processes: 0 is all that the sandbox can give, so it can be said and not raised.
+    """
+
+    seconds: float | None = None
+    cpu: int | None = None
+    memory: int | None = None
+    output: int | None = None
+    files: int | None = None
+    processes: int | None = None
+
+    def as_given(self) -> dict[str, Any]:
+        """Those that are set, by name."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def of_process(self) -> dict[str, int]:
+        """Those that a process is started with, by name; the seconds of a case are the clock's."""
+        return {name: value for name, value in self.as_given().items() if name != "seconds"}
+
+
+@dataclass(frozen=True)
 class ExerciseSpec:
     """An exercise ready to be observed and judged."""
 
@@ -176,8 +201,7 @@ class ExerciseSpec:
     forbids: tuple[str, ...] = ()
     framework: str = "numpy"
     axes_needed: bool = False
-    seconds: float | None = None
-    memory: int | None = None
+    limits: ExerciseLimits = ExerciseLimits()
     stub_fingerprint: str = ""
 
     def mistake(self, name: str) -> KnownMistake:

@@ -127,7 +127,7 @@ def check_folder(
     limits = LIMITS if timeout is None else replace(LIMITS, wall=timeout)
 
     def open_session(**own: int) -> Session:
-        return SpawnedSession(replace(limits, **own), framework, folder)
+        return SpawnedSession(limits.for_exercise(**own), framework, folder)
 
     results = tuple(evaluate(chosen.submission, specs, open_session))
     return SelfCheck(

@@ -6,6 +6,7 @@ and improved in one place. Hidden cases show their sizes and kind, never their v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,12 @@ from autograder.specification import (
     Case,
     ExerciseSpec,
     ValueSpec,
+)
+
+# How `observe.conversation` ends the message of a MemoryError.
+_MEMORY_LIMIT = re.compile(
+    r"(a submission|this exercise) may use (\d+ MiB): look for an array that grows in a loop or "
+    r"has an axis too many\)?$"
 )
 
 NOT_WRITTEN = "not written yet"
@@ -237,7 +244,10 @@ def exception_name(raised: Raised, hidden: bool = False) -> str:
 def out_of_memory(raised: Raised) -> str:
     """For a MemoryError inside the student's code."""
     where = f" in line {raised.line}" if raised.line is not None else ""
-    return f"your code asked for more memory than it may use{where}; are the arrays the right size?"
+    # The session puts the limit at the end; what stands before it is the student's.
+    limit = _MEMORY_LIMIT.search(raised.message)
+    allowed = f"the {limit[2]} that {limit[1]} may use" if limit else "it may use"
+    return f"your code asked for more memory than {allowed}{where}; are the arrays the right size?"
 
 
 # --- the whole -----------------------------------------------------------------------------

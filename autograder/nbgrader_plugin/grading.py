@@ -32,12 +32,24 @@ class ObserveAndJudge(NbGraderPreprocessor):
         config=True
     )
     memory = Integer(DEFAULT_LIMITS.memory, help="MiB that a submission may use.").tag(config=True)
+    total = Float(DEFAULT_LIMITS.total, help="Seconds for a whole submission.").tag(config=True)
+    cpu = Integer(DEFAULT_LIMITS.cpu, help="Seconds of processor time for a submission.").tag(
+        config=True
+    )
+    output = Integer(DEFAULT_LIMITS.output, help="Bytes that a submission may print.").tag(
+        config=True
+    )
+    files = Integer(DEFAULT_LIMITS.files, help="Files that a submission may have open.").tag(
+        config=True
+    )
     seed = Unicode("", help="Draw the cases of this seed; by default a fresh one.").tag(config=True)
 
     @property
     def settings(self) -> Settings:
         """The configuration, for the grader."""
-        limits = replace(DEFAULT_LIMITS, wall=self.timeout, memory=self.memory)
+        names = ("memory", "total", "cpu", "output", "files")
+        own = {name: getattr(self, name) for name in names}
+        limits = replace(DEFAULT_LIMITS, wall=self.timeout, **own)
         return Settings(limits, self.seed or None, self.allow_unsandboxed)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:

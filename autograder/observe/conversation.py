@@ -46,23 +46,25 @@ def out_of_memory(limits: Limits) -> Stopped:
     """What is raised when the process died for want of memory."""
     return Stopped(
         "out_of_memory",
-        f"Your code needed more than the {limits.memory} MiB of memory that a submission may "
-        "use: look for an array that grows in a loop or has an axis too many.",
+        f"Your code needed more than the {limits.memory} MiB of memory that "
+        f"{limits.whose('memory')} may use: look for an array that grows in a loop or has an "
+        "axis too many.",
     )
 
 
 def memory_hint(limits: Limits) -> str:
     """Said with a MemoryError, which the process has survived."""
     return (
-        f"a submission may use {limits.memory} MiB: look for an array that grows in a loop or "
-        "has an axis too many"
+        f"{limits.whose('memory')} may use {limits.memory} MiB: look for an array that grows "
+        "in a loop or has an axis too many"
     )
 
 
 def files_hint(limits: Limits) -> str:
     """Said when no more files can be opened."""
     return (
-        f"a submission may have {limits.files} files open: close each one, as `with open(…)` does"
+        f"{limits.whose('files')} may have {limits.files} files open: close each one, as "
+        "`with open(…)` does"
     )
 
 
@@ -70,8 +72,8 @@ def out_of_processor_time(limits: Limits) -> Stopped:
     """What is raised when the process was ended by its limit of processor time."""
     return Stopped(
         "timed_out",
-        f"Your code used more than the {limits.cpu} s of processor time that a submission has: "
-        "look for a loop that never ends.",
+        f"Your code used more than the {limits.cpu} s of processor time that "
+        f"{limits.whose('cpu')} has: look for a loop that never ends.",
     )
 
 
@@ -303,6 +305,6 @@ def _flooded(limits: Limits) -> Stopped:
     amount = f"{size / 2**20:g} MiB" if size >= 2**20 else f"{size} bytes"
     return Stopped(
         "crashed",
-        f"Your code printed more than the {amount} that a submission may print: "
+        f"Your code printed more than the {amount} that {limits.whose('output')} may print: "
         "remove the print from the loop.",
     )

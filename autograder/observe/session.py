@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 StopReason = Literal["timed_out", "out_of_memory", "crashed", "infrastructure"]
@@ -24,6 +24,7 @@ class Limits:
     memory: MiB above what the process has at its start. output: bytes printed.
     processes: processes and threads beside its own; the sandbox can give none.
     files: open at a time, five of which are its standard streams and the grader's channels.
+    own: names of those that an exercise has set for itself, which the words for a student say.
     """
 
     wall: float = 10.0
@@ -33,6 +34,15 @@ class Limits:
     output: int = 1 << 20
     processes: int = 0
     files: int = 64
+    own: frozenset[str] = frozenset()
+
+    def for_exercise(self, **own: int) -> Limits:
+        """These, with the limits that an exercise has set for itself."""
+        return replace(self, **own, own=frozenset(own)) if own else self
+
+    def whose(self, name: str) -> str:
+        """Who may use no more of it: “a submission”, or “this exercise” where it is its own."""
+        return "this exercise" if name in self.own else "a submission"
 
 
 class Stopped(Exception):

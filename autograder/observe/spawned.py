@@ -29,6 +29,7 @@ from autograder.observe.conversation import (
     closed_its_channel,
     ended_with,
     out_of_memory,
+    out_of_processor_time,
 )
 from autograder.observe.protocol import ProtocolError
 from autograder.observe.session import Limits, Stopped
@@ -47,9 +48,12 @@ _MARK = "AUTOGRADER_SPAWNED"
 class SpawnedSession(Conversation):
     """A Session in a process of its own, started at once, with `folder` as its directory.
 
-    Of the limits, `cpu` is not kept, and `memory` on Linux only. It has the packages of
-    the Python that runs this; modules in `folder` cannot be imported, as in grading.
+    Of the limits, `processes` is not kept, `cpu` and `files` are not on Windows, and `memory`
+    is on Linux only. It has the packages of the Python that runs this; modules in `folder`
+    cannot be imported, as in grading.
     """
+
+    limits_files = sys.platform != "win32"
 
     def __init__(
         self,
@@ -68,7 +72,7 @@ class SpawnedSession(Conversation):
         self._arrived: queue.Queue[tuple[str, bytes]] = queue.Queue(maxsize=64)
         self._to_send: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
-            _command(framework, self._nonce, self.limits.memory),
+            _command(framework, self._nonce, self.limits),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -143,6 +147,8 @@ class SpawnedSession(Conversation):
             time.sleep(0.005)
         self._kill()  # what it has left behind
         code = self._process.wait()
+        if code == -getattr(signal, "SIGXCPU", 0):
+            return out_of_processor_time(self.limits)
         # -9: the system did it, for want of memory
         if code in (WORKER_OUT_OF_MEMORY, -9):
             return out_of_memory(self.limits)
@@ -232,11 +238,12 @@ def _write(stream: IO[bytes], to_send: queue.SimpleQueue[bytes | None]) -> None:
                 left = left[stream.write(left) or 0 :]
 
 
-def _command(framework: str, nonce: bytes, memory: int) -> list[str]:
+def _command(framework: str, nonce: bytes, limits: Limits) -> list[str]:
     """-P: the folder of the program is not a place to import from."""
     file = Path(__file__).with_name("spawned_child.py")
+    bounds = map(str, (limits.memory, limits.cpu, limits.files))
     options = ["-P", "-X", "utf8"]
-    return [sys.executable, *options, str(file), framework, nonce.hex(), str(HELLO), str(memory)]
+    return [sys.executable, *options, str(file), framework, nonce.hex(), str(HELLO), *bounds]
 
 
 def _environment(mark: str) -> dict[str, str]:

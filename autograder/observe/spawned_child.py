@@ -1,11 +1,14 @@
 """The program of a spawned process: serve the worker on the pipes that it was started with.
 
 `spawned` executes this file. It runs on every system, so it needs nothing that only some of
-them have. Arguments: framework, nonce of the greeting, number of its kind, MiB of memory.
+them have. Arguments: framework, nonce of the greeting, number of its kind, MiB of memory,
+seconds of processor time, open files.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import queue
 import sys
@@ -20,7 +23,7 @@ WORKER_FAILED, WORKER_OUT_OF_MEMORY = 96, 95
 
 def main() -> None:
     """Move the pipes to where no print reaches them, load the worker, serve."""
-    framework, nonce, greeting, memory = sys.argv[1:]
+    framework, nonce, greeting, *bounds = sys.argv[1:]
     requests, results = os.dup(0), os.dup(1)
     if sys.platform == "win32":
         import msvcrt
@@ -60,7 +63,7 @@ def main() -> None:
         while left:
             left = left[os.write(results, left) :]
 
-    _limit_memory(int(memory))
+    _limit(*map(int, bounds))
     write(protocol.pack_frame(int(greeting), bytes.fromhex(nonce), protocol.encode([])))
     try:
         worker.serve(read, write)
@@ -90,21 +93,32 @@ def _listen(descriptor: int, arriving: queue.SimpleQueue[bytes]) -> None:
         arriving.put(piece)
 
 
-def _limit_memory(mebibytes: int) -> None:
-    """Keep a student's machine from swapping, where the system can: on Linux."""
-    if sys.platform != "linux":
-        return
+def _limit(mebibytes: int, seconds: int, files: int) -> None:
+    """Keep a student's machine from swapping and heating, where the system can.
+
+    Only the soft limits, by which an honest mistake is named: this is no sandbox.
+    """
     try:
         import resource
-
+    except ImportError:  # Windows
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _set_soft(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + seconds)
+    _set_soft(resource.RLIMIT_NOFILE, files)
+    if sys.platform == "linux":  # elsewhere it is not kept, or cannot be measured from
         with open("/proc/self/statm", "rb") as file:
             now = int(file.read().split()[0]) * resource.getpagesize()
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        wanted = now + (mebibytes << 20)
+        _set_soft(resource.RLIMIT_AS, now + (mebibytes << 20))
+
+
+def _set_soft(which: int, wanted: int) -> None:
+    """Set a limit unless the system already has a stricter one."""
+    import resource
+
+    with contextlib.suppress(OSError, ValueError):
+        hard = resource.getrlimit(which)[1]
         if hard == resource.RLIM_INFINITY or wanted < hard:
-            resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
-    except (ImportError, OSError, ValueError):
-        pass
+            resource.setrlimit(which, (wanted, hard))
 
 
 if __name__ == "__main__":

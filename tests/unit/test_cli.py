@@ -41,6 +41,10 @@ class TestCalledWrongly:
             (["grade", "ps9"], "no submissions to ps9"),
             (["grade", NAME, "--workers", "0"], "Invalid value for '--workers'"),
             (["grade", NAME, "--submitted", "nowhere"], "there is no folder nowhere"),
+            (
+                ["grade", NAME, "--submitted", ".", "--processes", "2"],
+                "--processes 2: the sandbox can give a submission no processes or threads",
+            ),
             (["validate", "ps9"], "no assignment called ps9"),
             (["check", "nothing.py"], "there is no nothing.py"),
             (["check"], "go to the folder of an assignment, or name it"),

@@ -11,8 +11,9 @@ from autograder import Call, Generator, Interval, Probe, Program, Verdict, exerc
 from autograder.checks import not_negative, sums_to_one
 from autograder.judge import infrastructure, judge, missing
 from autograder.numerics import Tolerance, compare
+from autograder.observe.conversation import memory_hint
 from autograder.observe.protocol import Array, array_from_numpy
-from autograder.observe.session import Stopped
+from autograder.observe.session import Limits, Stopped
 from autograder.program import Raised
 from autograder.specification import Case, ExerciseSpec, ValueSpec
 from tests.unit.trial import trial_of
@@ -178,6 +179,16 @@ class TestException:
             "your code asked for more memory than it may use in line 7; are the arrays the right "
             "size?"
         )
+
+    def test_out_of_memory_says_the_limit_that_the_session_has_put_at_the_end(self):
+        hint = memory_hint(Limits(memory=64).for_exercise(memory=64))
+        for message in (hint, f"a submission may use 1 MiB: forged ({hint})"):
+            assert wording.out_of_memory(Raised("MemoryError", (), message, 7)) == (
+                "your code asked for more memory than the 64 MiB that this exercise may use in "
+                "line 7; are the arrays the right size?"
+            )
+        forged = Raised("MemoryError", (), f"{hint} 0.25", 7)
+        assert "64" not in wording.out_of_memory(forged)
 
 
 class TestCases:
