@@ -1,0 +1,168 @@
+"""Problem set 5: where a token stands, and which tokens it may look at.
+
+The exercises of ps5_positions_and_sparsity.ipynb as a module. Hand in the notebook or this file;
+check it with `pytest` or `autograder check` in this folder.
+"""
+
+import torch
+from torch import nn
+
+
+# relative_position_bias: 3 points
+# Add to each score a learned number that depends only on how far key and query are apart.
+#
+# The table holds one number for each head and each distance. Distances beyond its ends share the
+# last entry, so one table serves texts of every length.
+def relative_position_bias(table, n_q, n_k):
+    """Bias to be added to the scores of every head, looked up by distance.
+
+    Args:
+        table: shape (h, 2m + 1). Column m + r holds the bias for the distance r, which is key
+            position MINUS query position: column m is for the token itself, the columns left of
+            it for keys that come before the query, those right of it for keys after it.
+        n_q: the number of queries. Query q stands at position q.
+        n_k: the number of keys. Key k stands at position k, also when n_q and n_k differ: there
+            is no offset.
+
+    Returns:
+        Shape (h, n_q, n_k): entry [head, q, k] is the bias for the distance k - q. Distances
+        below -m count as -m, those above m as m. `table` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# rotary: 4 points
+# Rotate pairs of features by an angle that grows with the position of the token.
+#
+# Queries and keys that were rotated so have inner products that depend on their distance alone,
+# not on where in the text they stand. Llama and most of today's language models do this.
+def rotary(x, base=10000.0):
+    """Rotary position embedding of queries or keys.
+
+    Args:
+        x: shape (..., n, d) with an even d: any leading axes, none included; the tokens stand
+            on axis -2, at the positions 0, 1, … n - 1.
+        base: sets how much slower each pair turns than the one before it.
+
+    Returns:
+        The same shape and dtype. Pair i of a token, its features 2i and 2i + 1 (neighbours, not
+        the two halves), is a point (a, b) of the plane and is rotated by the angle
+        t = position · base^(-2i/d): to (a cos t - b sin t, a sin t + b cos t). Differentiable;
+        `x` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# sliding_window_mask: 2 points
+# Let each token look at its neighbours and at itself, and at nobody else.
+#
+# The mask is a band along the diagonal. Longformer and Mistral use it for texts so long that the
+# full matrix of scores would not fit into memory.
+def sliding_window_mask(n, window):
+    """Mask of a sliding window: true where token i may attend to token j.
+
+    Args:
+        n: the number of tokens, at least 1.
+        window: how many tokens on EACH side may be looked at, at least 0. With 0 a token sees
+            itself alone; a window of n or more is allowed and hides nothing.
+
+    Returns:
+        Shape (n, n), dtype torch.bool. Entry [i, j] is true where i and j are at most `window`
+        apart. Row i belongs to the query: a token inside the sequence sees 2·window + 1 keys.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# window_partition: 3 points
+# Cut images into square windows: the tokens of one window will attend to each other.
+#
+# A window is a square of neighbouring pixels. Memory holds an image row after row, so the pixels
+# of one window do not lie side by side there. This is the first step of a Swin transformer.
+def window_partition(x, window_size):
+    """Cut every image of a batch into windows.
+
+    Args:
+        x: shape (batch, H, W, C): images, rows, columns, channels.
+        window_size: w, the side of the square windows; it divides H and W.
+
+    Returns:
+        Shape (batch·windows, w·w, C) with windows = (H/w)·(W/w). Images are outermost: first come
+        all windows of image 0. The windows of an image are in row-major order (left to right,
+        then the next row of windows), and so are the pixels of a window. `x` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# window_merge: 3 points
+# Put windows back together into images: the inverse of `window_partition`.
+#
+# After attention inside the windows every token has to return to its pixel. Merging what was
+# partitioned must give the image back, to the last pixel.
+def window_merge(windows, window_size, H, W):
+    """Images from their windows.
+
+    Args:
+        windows: shape (batch·windows, w·w, C), in the order in which window_partition returns
+            them: images outermost, windows row-major in an image, pixels row-major in a window.
+        window_size: w, the side of a window; it divides H and W.
+        H: the height of the images.
+        W: their width. How many images there are follows from the number of windows.
+
+    Returns:
+        Shape (batch, H, W, C). `windows` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# relative_position_index: 3 points
+# Number the relative positions inside a square window, to look them up in a learned table.
+#
+# Two pixels of a window differ by -(w - 1) … w - 1 in each direction, which makes (2w - 1)²
+# relative positions. A Swin transformer learns one bias for each, and this index finds it.
+def relative_position_index(window_size):
+    """Index into the bias table of two-dimensional windows.
+
+    Args:
+        window_size: w, the side of a square window of w·w tokens. They are numbered row by row:
+            token t stands in row t // w and column t % w.
+
+    Returns:
+        Shape (w·w, w·w), integers from 0 to (2w - 1)² - 1. With (dy, dx) = (row, column) of token
+        i MINUS (row, column) of token j, entry [i, j] is (dy + w - 1)·(2w - 1) + dx + w - 1. This
+        is query minus key: Swin's own convention, and the opposite of relative_position_bias.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# patchify: 3 points
+# Turn images into sequences of patches: the words that a vision transformer reads.
+#
+# A patch is a square of pixels with all its channels, laid out as one long vector. An image of
+# 224 x 224 pixels and patches of 16 x 16 give 196 tokens.
+def patchify(images, patch_size):
+    """Cut images into patches and lay each out as a vector.
+
+    Args:
+        images: shape (batch, C, H, W): images, channels, rows, columns.
+        patch_size: p, the side of the square patches; it divides H and W.
+
+    Returns:
+        Shape (batch, patches, C·p·p) with patches = (H/p)·(W/p), in row-major order: left to
+        right, then the next row of patches. Within a patch the order is channel, row, column:
+        first all pixels of channel 0, row by row. `images` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# Questions. The notebook shows them with their formulas set.
+
+# A vision transformer cuts images of 3 channels, height 192 and width 256 into patches of
+# 16 x 16 pixels, and puts one class token in front. How many tokens does its first layer see?
+q_number_of_patches = None  # a number
