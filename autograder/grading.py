@@ -7,14 +7,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from autograder.evaluation import OpenSession, evaluate
+from autograder.evaluation import evaluate
 from autograder.files import Unreadable
 from autograder.judge import infrastructure, missing
 from autograder.observe.session import Limits
+from autograder.observing import OpenSession
 from autograder.pack import Pack, load_pack
 from autograder.quiz import Question, judge_answer, load_quiz
+from autograder.references import Reference, references_of
 from autograder.result import (
     ExerciseResult,
     Isolation,
@@ -58,6 +61,11 @@ class Assignment:
         """The assignment's name."""
         return self.pack.name
 
+    @cached_property
+    def references(self) -> Mapping[str, Reference]:
+        """What answers for parts that are not right, when a composition is followed through."""
+        return references_of(self.pack)
+
     @property
     def max_score(self) -> float:
         """Points of exercises and questions together."""
@@ -92,7 +100,9 @@ def grade_submission(
         return _unreadable(assignment, student, str(problem), isolation, start)
     submission = chosen.submission
     try:
-        exercises = tuple(evaluate(submission, assignment.specs, open_session))
+        exercises = tuple(
+            evaluate(submission, assignment.specs, open_session, assignment.references)
+        )
     except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
         reason = f"{type(fault).__name__}: {fault}"
         exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)

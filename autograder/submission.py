@@ -112,20 +112,23 @@ class Submission:
         nodes = definitions(self.statements[position].node, name)
         return bool(nodes) and all(is_stub(node) for node in nodes)
 
-    def slice_for(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Positions of the statements that the names depend on, in order."""
-        kept, unbound = self._slice(names)
+    def slice_for(self, names: Iterable[str], without: Iterable[str] = ()) -> tuple[int, ...]:
+        """Positions of the statements that the names depend on, in order.
+
+        without: names that somebody else binds, so that nothing is kept for their sake.
+        """
+        kept, unbound = self._slice(names, frozenset(without))
         if unbound:  # somebody else must bind them
             kept |= {i for i, s in enumerate(self.statements) if is_star_import(s.node)}
         if kept:  # they hold for all that follows
             kept |= {i for i, s in enumerate(self.statements) if is_future_import(s.node)}
         return tuple(sorted(kept))
 
-    def _slice(self, names: Iterable[str]) -> tuple[set[int], set[str]]:
+    def _slice(self, names: Iterable[str], without: frozenset[str]) -> tuple[set[int], set[str]]:
         """(positions of the statements to keep, names that none of them binds)."""
         kept: set[int] = set()
         todo = list(names)
-        wanted = set(todo)
+        wanted = {*todo, *without}
         while todo:
             for position in self._kept_for.get(todo.pop(), ()):
                 if position not in kept:
@@ -133,7 +136,7 @@ class Submission:
                     todo += self.statements[position].reads - wanted
                     wanted |= self.statements[position].reads
         known = {name for position in kept for name in self.statements[position].binds}
-        return kept, wanted - known - _BUILTINS
+        return kept, wanted - known - without - _BUILTINS
 
     def left_out_for(self, names: Iterable[str]) -> bool:
         """Whether a statement outside the slice may have a say in what the names are.
@@ -174,13 +177,16 @@ class Submission:
             return ast.Name(name)
         return found
 
-    def uses(self, name: str, forbidden: Sequence[str]) -> str | None:
-        """The first forbidden dotted name that an exercise uses, by import resolution."""
+    def uses(self, name: str, forbidden: Sequence[str], without: Iterable[str] = ()) -> str | None:
+        """The first forbidden dotted name that an exercise uses, by import resolution.
+
+        without: exercises whose code is left aside, although this one may call them.
+        """
         if not forbidden:
             return None
         known = Imported()
         nodes: list[ast.AST] = []
-        for position in self.slice_for([name]):
+        for position in self.slice_for([name], without):
             statement = self.statements[position]
             inside = list(ast.walk(statement.node))
             nodes += inside

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from autograder.observe import protocol
 from autograder.observe.protocol import HEADER, Frame, ProtocolError
-from autograder.observe.session import Answer, Limits, Refused, Stopped
+from autograder.observe.session import Answer, Limits, Question, Refused, Stopped
 
 # The worker's first frame: sent once it is ready and before it has seen any student code,
 # so that what happens earlier is ours and what happens later is theirs.
@@ -228,7 +228,7 @@ class Conversation(abc.ABC):
             started = time.monotonic()
             try:
                 frame = self._exchange(out, started + left)
-            finally:  # only the worker's time counts, not the grader's to find an answer
+            finally:
                 took = time.monotonic() - started
                 self.spent += took
                 left -= took
@@ -236,8 +236,13 @@ class Conversation(abc.ABC):
                 raise ProtocolError("a message with a wrong nonce")
             if frame.kind != protocol.ASK:
                 return frame
-            reply = protocol.encode(_answer(protocol.decode(frame.body), answer))
-            out = protocol.pack_frame(protocol.ANSWER, nonce, reply)
+            asked = time.monotonic()
+            reply = _answer(protocol.decode(frame.body), answer)
+            out = protocol.pack_frame(protocol.ANSWER, nonce, protocol.encode(reply))
+            if "refused" in reply:  # what takes time to be answered is not the worker's; asking is
+                took = time.monotonic() - asked
+                self.spent += took
+                left -= took
 
     def _exchange(self, out: bytes, deadline: float) -> Frame:
         header = self._transfer(out, HEADER.size, deadline)
@@ -274,15 +279,14 @@ class Conversation(abc.ABC):
 
 def _answer(question: Any, answer: Answer | None) -> dict[str, Any]:
     """The grader's answer to an ASK, as the body of an ANSWER."""
-    if not isinstance(question, dict):
-        raise ProtocolError("a question of an unknown form")
-    name, args = question.get("name"), question.get("args")
-    if not isinstance(name, str) or not isinstance(args, list):
-        raise ProtocolError("a question of an unknown form")
-    if answer is None:
-        return {"refused": f"nobody answers for {name} here"}
     try:
-        return {"value": answer(name, args)}
+        read = Question.read(question)
+    except ValueError as fault:
+        raise ProtocolError(str(fault)) from None
+    if answer is None:
+        return {"refused": f"nobody answers for {read.name[:100]} here"}
+    try:
+        return {"value": answer(read)}
     except Refused as refused:
         return {"refused": str(refused)}
 

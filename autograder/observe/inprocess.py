@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from autograder.observe import worker
+from autograder.observe.answered import Ask
 from autograder.observe.protocol import decode, encode
-from autograder.observe.session import Answer, Refused
+from autograder.observe.session import Answer, Question, Refused
 from autograder.program import Observed, Program
 from autograder.wire import observed_from_wire, program_to_wire
 
@@ -31,14 +32,14 @@ def observe(
     return observed_from_wire(decode(encode(outcomes)))
 
 
-def _asking(answer: Answer | None) -> Answer | None:
+def _asking(answer: Answer | None) -> Ask | None:
     """The same, refusing with the exception that it would be in another process."""
     if answer is None:
         return None
 
-    def ask(name: str, args: Sequence[Any]) -> Any:
+    def ask(question: dict[str, Any]) -> Any:
         try:
-            return answer(name, args)
+            return answer(Question.read(question))
         except Refused as refused:
             raise RuntimeError(str(refused)) from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -11,8 +11,40 @@ StopReason = Literal["timed_out", "out_of_memory", "crashed", "infrastructure"]
 # The rungs of the ladder, best first: what the layers that a child really entered amount to.
 Isolation = Literal["strong+", "strong", "basic", "none"]
 
-# Called with (exercise, arguments in plain form); returns a plain value or raises Refused.
-Answer = Callable[[str, Sequence[Any]], Any]
+
+@dataclass(frozen=True)
+class Question:
+    """A call of a submission that the grader is to answer, as its process has put it.
+
+    name: of the exercise. args, kwargs: in plain form. cotangents: None when the results are
+    wanted; else one for each result, or None, and the answer is a list of the gradients for
+    the tensors among the arguments that require one. All of it can be anything.
+    """
+
+    name: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    cotangents: Sequence[Any] | None = None
+
+    @classmethod
+    def read(cls, plain: Any) -> Question:
+        """From its plain form; ValueError when it is none."""
+        if not isinstance(plain, dict):
+            raise ValueError("a question of an unknown form")
+        name, args, kwargs = plain.get("name"), plain.get("args"), plain.get("kwargs")
+        cotangents = plain.get("cotangents")
+        if (
+            not isinstance(name, str)
+            or not isinstance(args, list)
+            or not isinstance(kwargs, dict)
+            or not (cotangents is None or isinstance(cotangents, list))
+        ):
+            raise ValueError("a question of an unknown form")
+        return cls(name, args, kwargs, cotangents)
+
+
+# Returns a value in plain form, or raises Refused.
+Answer = Callable[[Question], Any]
 
 
 @dataclass(frozen=True)

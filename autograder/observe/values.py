@@ -82,11 +82,13 @@ def make_argument(plain: Any, slots: dict[str, Any], double: bool) -> Any:
 
 
 def make_array(plain: Array) -> Any:
-    """A fresh, writable array or tensor of the described dtype."""
+    """A fresh, writable array or tensor of the described dtype, or nested lists of numbers."""
     if plain.data is None:
         raise TypeError("an argument array came without its data")
     # native byte order and memory of its own: the student may do with it what they like
     data = np.array(plain.data, dtype=plain.data.dtype.newbyteorder("="), order="C")
+    if plain.framework == "list":
+        return data.tolist()
     if plain.framework != "torch":
         return data
     import torch

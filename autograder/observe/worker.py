@@ -12,7 +12,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import inspect
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from autograder.observe import drawing, modules, protocol, watching
+from autograder.observe.answered import Ask, answered
 from autograder.observe.protocol import DEFAULT_BODY_LIMIT, Frame
 from autograder.observe.stand_ins import install_stand_ins
 from autograder.observe.values import (
@@ -35,12 +35,10 @@ from autograder.observe.values import (
 )
 
 # Modules of ours that may stand in a process with student code, in loading order.
-BESIDE = ("protocol", "values", "watching", "drawing", "modules", "stand_ins", "worker")
+BESIDE = ("protocol", "values", "watching", "drawing", "modules", "stand_ins", "answered", "worker")
 
 # Compiled student code is named with this, so that its frames are found in tracebacks.
 MARKER = "submission: "
-
-Ask = Callable[[str, Sequence[Any]], Any]
 
 _FUTURE_FLAGS = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
@@ -127,7 +125,7 @@ def run(
     """
     originals = {name: namespace[name] for name in program["answered"] if name in namespace}
     for name in program["answered"]:
-        namespace[name] = _answered(name, originals.get(name), ask)
+        namespace[name] = answered(name, ask)
     state = _random_state() if live else None
     _seed_everything(program["seed"])
     figures = drawing.open_figures()
@@ -232,26 +230,6 @@ _STEPS: dict[str, Callable[[dict[str, Any], _Scene], dict[str, Any]]] = {
 }
 
 
-def _answered(name: str, original: Any, ask: Ask | None) -> Callable[..., Any]:
-    """A function that asks the grader, to be called as the student's own would be.
-
-    Arguments go by position, since the grader does not know what the student called them.
-    """
-
-    def answered(*args: Any, **kwargs: Any) -> Any:
-        if ask is None:
-            raise RuntimeError(f"nobody answers for {name} here")
-        if kwargs:
-            bound = inspect.signature(original).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = tuple(bound.arguments.values())
-        answer = ask(name, [describe(item) for item in args])
-        return make_argument(answer, {}, False)
-
-    answered.__name__ = answered.__qualname__ = name
-    return answered
-
-
 def _seed_everything(seed: int) -> None:
     """Seed the global generators of this process: children of a zygote inherit one state."""
     random.seed(seed)
@@ -325,9 +303,8 @@ def _reply(write: Callable[[bytes], None], frame: Frame, kind: int, value: Any) 
 def _asking(frame: Frame, read: Callable[[int], bytes], write: Callable[[bytes], None]) -> Ask:
     """A function that puts a call to the grader and waits for its answer."""
 
-    def ask(name: str, args: Sequence[Any]) -> Any:
-        body = protocol.encode({"name": name, "args": list(args)})
-        write(protocol.pack_frame(protocol.ASK, frame.nonce, body))
+    def ask(question: dict[str, Any]) -> Any:
+        write(protocol.pack_frame(protocol.ASK, frame.nonce, protocol.encode(question)))
         answer = protocol.decode(protocol.read_frame(read, limit=1 << 34).body)
         if "refused" in answer:
             raise RuntimeError(answer["refused"])

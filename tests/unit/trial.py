@@ -75,12 +75,12 @@ def wired(answer):
     """An answer to calls that goes over the wire too."""
     if answer is None:
         return None
-    from autograder.observe.session import Refused
+    from autograder.observe.session import Question, Refused
 
-    def ask(name, args):
-        asked = protocol.decode(protocol.encode(args))
+    def ask(question):
+        asked = Question.read(protocol.decode(protocol.encode(question)))
         try:
-            return protocol.decode(protocol.encode(answer(name, asked)))
+            return protocol.decode(protocol.encode(answer(asked)))
         except Refused as refused:
             raise RuntimeError(str(refused)) from None
 

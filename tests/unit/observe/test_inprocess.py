@@ -44,7 +44,7 @@ def test_the_namespace_is_not_theirs():
 
 
 def test_a_refusal_is_an_exception_of_the_call():
-    def ask(name, args):
+    def ask(question):
         raise Refused("no")
 
     names = {}

@@ -26,8 +26,8 @@ class TestAnswers:
     def test_the_answer_reaches_the_student(self, pool, observe):
         asked = []
 
-        def answer(name, args):
-            asked.append((name, args[0].data.tolist()))
+        def answer(question):
+            asked.append((question.name, question.args[0].data.tolist()))
             return Array("float64", (2,), np.array([0.25, 0.75]))
 
         with pool.session() as session:
@@ -39,7 +39,7 @@ class TestAnswers:
         assert outcome["value"].data.tolist() == [1.25, 1.75]
 
     def test_a_refusal_fails_the_students_call(self, pool, observe):
-        def answer(name, args):
+        def answer(question):
             raise Refused("64 calls are enough")
 
         with pool.session() as session:
@@ -57,7 +57,7 @@ class TestAnswers:
         assert "nobody answers for softmax" in outcome["raised"]["message"]
 
     def test_the_graders_time_is_not_the_students(self, pool, observe):
-        def answer(name, args):
+        def answer(question):
             time.sleep(0.6)
             return 1.0
 
@@ -71,7 +71,7 @@ class TestAnswers:
         with pool.session(quick) as session:
             observe.load(session, source)
             with pytest.raises(Stopped) as stopped:
-                observe.call(session, "attempt", answered=("softmax",), answer=lambda n, a: 1)
+                observe.call(session, "attempt", answered=("softmax",), answer=lambda question: 1)
         assert stopped.value.reason == "timed_out"
 
 

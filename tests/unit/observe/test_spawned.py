@@ -48,10 +48,10 @@ def test_arrays_larger_than_a_pipe_cross_both_ways(spawned, observe):
 
 
 def test_answers_and_refusals(spawned, observe):
-    def answer(name, args):
-        if args[0] > 1:
+    def answer(question):
+        if question.args[0] > 1:
             raise Refused("enough")
-        return args[0] + 1
+        return question.args[0] + 1
 
     observe.load(spawned, "def attempt(x): return 10 * softmax(x)")
     call = {"answered": ("softmax",), "answer": answer}

@@ -181,7 +181,7 @@ class TestRun:
     def test_the_namespace_is_left_as_it_was(self):
         names, _ = load("def f(): return g()", "def g(): return 1")
         before = dict(names)
-        run(names, Call("f"), answered=("g", "h"), ask=lambda name, args: 2)
+        run(names, Call("f"), answered=("g", "h"), ask=lambda question: 2)
         assert names == before
 
     def test_global_generators_are_seeded_and_put_back(self):
@@ -354,7 +354,10 @@ class TestServe:
             self.running(Call("f", (1,)), answered=("g",)),
             answers=[{"value": 41}],
         )
-        assert replies[1] == (protocol.ASK, {"name": "g", "args": [1]})
+        assert replies[1] == (
+            protocol.ASK,
+            {"name": "g", "args": [1], "kwargs": {}, "cotangents": None},
+        )
         assert replies[2][1][0]["value"] == 42
 
     def test_a_refused_call(self):
