@@ -4,6 +4,7 @@ This module stays light: neither torch nor nbgrader is imported by it.
 """
 
 from autograder.exercise import exercise
+from autograder.numerics import Bound
 from autograder.program import (
     Backward,
     Call,
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Backward",
+    "Bound",
     "Call",
     "Construct",
     "DescribeModule",

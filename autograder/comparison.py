@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder import wording
 from autograder.form import Fault, Step, kind_of
-from autograder.numerics import compare, magnitude_of, tolerance_for
+from autograder.numerics import compare, magnitude_of
 from autograder.observe.protocol import Array, Opaque
 from autograder.program import Backward, DescribeModule, Observed, ReadAxes
 from autograder.results_view import (
@@ -99,8 +99,8 @@ def _difference(step: Step, pair: _Pair, magnitude: float | None = None) -> str 
         return "what is expected is too large to be compared"
     if got.shape != wanted.shape:
         return wording.shape(got.shape, wanted.shape, pair.returns, {})
-    dtypes = [got.dtype, *step.input_dtypes()]
-    found = compare(got.data, wanted.data, tolerance_for(dtypes, wanted.data, magnitude=magnitude))
+    tolerance = step.tolerance(got.dtype, wanted.data, magnitude)
+    found = compare(got.data, wanted.data, tolerance)
     return None if found is None else wording.difference(found, pair.returns, step.hidden)
 
 

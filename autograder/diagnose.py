@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import PackFault, run_custom
+from autograder.checks import PackFault, is_for, run_check
 from autograder.numerics import compare, magnitude_of, tolerance_for
 from autograder.observe.protocol import Array, Opaque
 from autograder.observe.session import Stopped
@@ -29,7 +29,6 @@ from autograder.results_view import (
 )
 from autograder.specification import (
     Case,
-    CustomCheck,
     ExerciseSpec,
     Interval,
     KnownMistake,
@@ -63,7 +62,7 @@ class Diagnosis:
 def diagnose(
     spec: ExerciseSpec, observations: Mapping[str, CaseOutcome], failing: Sequence[str]
 ) -> Diagnosis:
-    """The misconception that explains a failed exercise; none when none does.
+    """The misconceptions that explain a failed exercise; none when none do.
 
     A misconception that matches every case wins. When a student's variation of a mistake
     parts from ours on some unusual input, one that matches more than half of the failing
@@ -196,7 +195,8 @@ def _same_single(left: Any, right: Any, magnitude: float | None) -> bool:
         return False
     if ours.data is None or theirs.data is None:
         return ours.data is None and theirs.data is None
-    tolerance = tolerance_for([ours.dtype, theirs.dtype], theirs.data, magnitude=magnitude)
+    dtypes = [ours.dtype, theirs.dtype]
+    tolerance = tolerance_for(dtypes, theirs.data, half=True, magnitude=magnitude)
     return compare(ours.data, theirs.data, tolerance, nan_equal=True) is None
 
 
@@ -217,7 +217,7 @@ def summary(
     spec: ExerciseSpec, case: Case, observed: Sequence[Observed]
 ) -> tuple[Interval, ...] | None:
     """The statistics of a case with random results; None for all other cases."""
-    checks = [check for check in spec.checks if isinstance(check, CustomCheck)]
+    checks = [check for check in spec.checks if is_for(check, case)]
     if not checks:
         return None
     view = case_view(case, observed)
@@ -225,7 +225,7 @@ def summary(
         return None
     for check in checks:
         try:
-            found = run_custom(check, view)
+            found = run_check(check, view)
         except PackFault:
             continue  # the judge has reported it
         if isinstance(found, Verdict):

@@ -31,6 +31,7 @@ from typing import Any, get_args
 import numpy as np
 
 from autograder.limits import read_limits
+from autograder.numerics import Bound
 from autograder.observe.protocol import array_from_numpy
 from autograder.program import Call, Generator, Probe, Program, Slot
 from autograder.signature import AuthoringError, read_signature, return_specs, value_spec
@@ -52,6 +53,7 @@ class CaseDefinition:
     """A case as its author wrote it: a function of a random generator.
 
     raises: name of the exception that the reference raises in it, and a solution has to.
+    watch: what its calls are watched for beside their arguments. tolerance: see Exercise.case.
     """
 
     name: str
@@ -61,6 +63,8 @@ class CaseDefinition:
     hidden: bool
     kind: CaseKind
     raises: str | None = None
+    watch: tuple[str, ...] = ()
+    tolerance: Bound | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,9 @@ class Exercise:
     framework: str
     axes_needed: bool
     limits: ExerciseLimits
+    half_precision: bool = False
+    tolerance: Bound | None = None
+    called_again: bool = True
     prompt: str = ""
     cases: list[CaseDefinition] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
@@ -123,12 +130,20 @@ class Exercise:
         hidden: bool = False,
         kind: CaseKind = "separating",
         raises: type[Exception] | None = None,
+        watch: Sequence[str] = (),
+        tolerance: Bound | None = None,
     ) -> Callable[[CaseFunction], CaseFunction]:
         """Add a case. `separates` names the misconceptions it is there to see.
 
         raises: the exception that the reference raises in it. Any other exception of the
         reference is a mistake in the pack, not a part of the exercise.
+        watch: ("allocation",) notes the largest tensor made by each call of the case, for the
+        check `largest_allocation`. tolerance: a bound for the results of this case's calls, in
+        place of the exercise's.
         """
+        self._expect_argument(tolerance)
+        if not set(watch) <= {"allocation"}:
+            raise AuthoringError(f"{self.name}: a case can watch allocation, not {watch!r}")
         if kind not in get_args(CaseKind):
             raise AuthoringError(
                 f"{self.name}: a case is of the kind {' or '.join(get_args(CaseKind))}, not {kind}"
@@ -138,26 +153,37 @@ class Exercise:
             name = function.__name__
             self._claim(name, [case.name for case in self.cases], "case")
             wanted = None if raises is None else raises.__name__
-            made = CaseDefinition(name, title, function, tuple(separates), hidden, kind, wanted)
+            made = CaseDefinition(
+                name=name,
+                title=title,
+                function=function,
+                separates=tuple(separates),
+                hidden=hidden,
+                kind=kind,
+                raises=wanted,
+                watch=tuple(watch),
+                tolerance=tolerance,
+            )
             self.cases.append(made)
             return function
 
         return register
 
     def check(
-        self, line: str, *, public: bool = False, credit: float = 0.0
+        self, line: str, *, public: bool = False, credit: float = 0.0, cases: Sequence[str] = ()
     ) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
         """Add a check of the author's own; `line` is what a student sees.
 
         The function is given a `CaseView` and returns None when all is well, a sentence
         when it is not, or a `Verdict` with a statistical summary. A public check is copied
-        as source into the students' test file and may use only numpy or torch.
+        as source into the students' test file and may use only numpy or torch. cases: names
+        of the cases that it is for, where it is not for all.
         """
 
         def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
             name = function.__name__
             self._claim(name, [check.name for check in self.checks], "check")
-            self.add_check(CustomCheck(name, line, function, public, credit))
+            self.add_check(CustomCheck(name, line, function, public, credit, tuple(cases)))
             return function
 
         return register
@@ -262,6 +288,13 @@ class Exercise:
             return tuple(self._as_argument(item) for item in value)
         return value
 
+    def _expect_argument(self, bound: Bound | None) -> None:
+        """A bound of the size of an argument names one that there is."""
+        if bound is not None and bound.of not in (None, "result", *self.parameters):
+            raise AuthoringError(
+                f"{self.name}: the tolerance is of the size of {bound.of}, which is no argument"
+            )
+
     def _claim(self, name: str, taken: Sequence[str], what: str) -> None:
         if name in taken:
             raise AuthoringError(f"{self.name}: two {what}s are called {name}; rename one")
@@ -279,17 +312,28 @@ def exercise(
     seconds: float | None = None,
     memory: int | None = None,
     limits: ExerciseLimits | None = None,
+    half_precision: bool = False,
+    tolerance: Bound | None = None,
+    called_again: bool = True,
 ) -> Callable[[Implementation], Exercise]:
     """Make an exercise of its reference solution.
 
     points: all of them, or what a misconception or a check says.
     order: where it stands in its set (fractions may go between).
-    needs: exercises that it may call. forbids: dotted names it may not use.
+    needs: exercises that it may call. forbids: dotted names it may not use, nor reach when it
+        runs (see `autograder.forbidden`).
     checks: built-in checks beyond the fixed order of judging (see `autograder.checks`).
     axes_needed: the student's code draws, so it gets the real matplotlib.
     seconds: for one case, and memory: MiB for the process, where the run's own limits do not
         fit; a case whose size follows from the memory limit names it here.
     limits: these two and all others, as ExerciseLimits(cpu=…, output=…, files=…).
+    half_precision: float16 and bfloat16 inputs are judged in units of their own last places;
+        else a result has to be as right as a float32 one whatever its dtype.
+    tolerance: the author's own bound for the results of calls, with its reason; a case may
+        have another.
+    called_again: whether a case is added that calls twice with the same inputs and then with
+        new ones, which sees results that are remembered and state that is kept. It is not
+        added where a case has several calls already.
     """
 
     def make(reference: Implementation) -> Exercise:
@@ -324,7 +368,11 @@ def exercise(
             framework=found,
             axes_needed=axes_needed,
             limits=read_limits(name, limits, seconds=seconds, memory=memory),
+            half_precision=half_precision,
+            tolerance=tolerance,
+            called_again=called_again,
         )
+        made._expect_argument(tolerance)
         for check in checks:
             made.add_check(check)
         return made
@@ -334,6 +382,7 @@ def exercise(
 
 __all__ = [
     "AuthoringError",
+    "Bound",
     "Exercise",
     "Generator",
     "Probe",

@@ -6,15 +6,16 @@ the two in the order of judging.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from autograder import wording
+from autograder.numerics import HALF_TYPES, Tolerance, magnitude_of, tolerance_for
 from autograder.observe.protocol import Opaque
-from autograder.program import Call
+from autograder.program import Call, LoadWeights
 from autograder.result import ExerciseOutcome
 from autograder.results_view import (
     Part,
@@ -34,6 +35,7 @@ from autograder.specification import (
     ExerciseSpec,
     ValueSpec,
 )
+from autograder.wire import to_wire
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,67 @@ class Step:
             dtype for call in calls for dtype in _dtypes_in(call.named.values()) if _is_float(dtype)
         ]
 
+    def tolerance(
+        self, dtype: str, expected: np.ndarray[Any, Any], magnitude: float | None = None
+    ) -> Tolerance:
+        """What a value of that dtype, returned where `expected` should be, may be off by.
+
+        By the coarser of the inputs' and the result's dtypes; half types count where the
+        exercise says so and an input is of one. For a call's results the author's bound comes
+        first. magnitude: see `numerics.tolerance_for`.
+        """
+        inputs = self.input_dtypes()
+        half = self.spec.half_precision and any(name in HALF_TYPES for name in inputs)
+        usual = tolerance_for(
+            [dtype, *inputs], expected, half=half, magnitude=magnitude, terms=_longest(self.case)
+        )
+        step = self.case.program.steps[self.index]
+        bound = self.case.tolerance or self.spec.tolerance
+        if bound is None or not isinstance(step, Call):
+            return usual
+        size = 1.0
+        if bound.of == "result":
+            size = magnitude_of([expected])
+        elif bound.of is not None:
+            size = magnitude_of(_arrays_in([step.named[bound.of]]))
+        return bound.tolerance(usual, dtype, size)
+
     def words(self, value: Any) -> str:
         """A value that was returned, as far as it may be shown."""
         return kind_words(value) if self.hidden else words_for(value)
+
+
+def _longest(case: Case) -> int:
+    """The longest axis of all arrays that a case hands over: no sum runs over more terms.
+
+    Found once a case, for a whole class.
+    """
+    known: int | None = vars(case).get("_longest")
+    if known is None:
+        known = 1
+        for step in case.program.steps:
+            given: Any = ()
+            if isinstance(step, Call):
+                given = step.named.values()
+            elif isinstance(step, LoadWeights):
+                given = step.weights.values()
+            for array in _arrays_in(given):
+                known = max(known, *array.shape, 1)
+        vars(case)["_longest"] = known  # beside the fields: equality and repr do not see it
+    return known
+
+
+def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays of arguments, tensors among them."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _arrays_in(value)
+        elif isinstance(value, Mapping):
+            yield from _arrays_in(value.values())
+        elif wording.dtype_of(value) is not None:
+            array = to_wire(value).data
+            if array is not None:
+                yield array
 
 
 def _dtypes_in(values: Any) -> Iterator[str]:

@@ -7,10 +7,10 @@ that fails explains the rest, so later ones are not reported for that case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from autograder import wording
-from autograder.checks import run_builtin, run_custom
+from autograder.checks import Check, is_for, run_check
 from autograder.comparison import judge_values
 from autograder.diagnose import CaseOutcome as CaseOutcome
 from autograder.diagnose import Diagnosis, diagnose
@@ -28,23 +28,23 @@ from autograder.specification import (
     TYPE,
     UNTOUCHED,
     VALUES,
-    BuiltinCheck,
     Case,
     CaseView,
-    CustomCheck,
     ExerciseSpec,
     Verdict,
 )
 
-# An exception says more than wrong values in another case; a limit says more than both.
+# An exception says more than wrong values in another case; a limit says more than both. What
+# calls something forbidden is not looked at further.
 _GRAVITY: dict[ExerciseOutcome, int] = {
     "infrastructure": 0,
-    "missing": 1,
-    "timed_out": 2,
-    "out_of_memory": 2,
-    "crashed": 2,
-    "error": 3,
-    "failed": 4,
+    "forbidden": 1,
+    "missing": 2,
+    "timed_out": 3,
+    "out_of_memory": 3,
+    "crashed": 3,
+    "error": 4,
+    "failed": 5,
 }
 
 
@@ -113,6 +113,9 @@ def judge_case(spec: ExerciseSpec, case: Case, observed: CaseOutcome) -> Fault |
     """The first fault of one case, or None."""
     if isinstance(observed, Stopped):
         return Fault(RUNS, observed.message, observed.reason)
+    fault = _judge_calls_made(spec, observed)
+    if fault is not None:
+        return fault
     for index, expected in enumerate(case.expected):
         if index >= len(observed):
             return Fault(RUNS, "the observation ended before the last step", "crashed")
@@ -130,6 +133,15 @@ def judge_case(spec: ExerciseSpec, case: Case, observed: CaseOutcome) -> Fault |
                 if fault is not None:
                     return fault
     return _judge_side_effects(case, observed)
+
+
+def _judge_calls_made(spec: ExerciseSpec, observed: Sequence[Observed]) -> Fault | None:
+    """Something forbidden that was called, whatever came of it (advisory)."""
+    for step in observed:
+        found = step.notes.get("forbidden")
+        if isinstance(found, str) and found in spec.forbids:
+            return Fault(RUNS, wording.forbidden_at_run_time(found), "forbidden")
+    return None
 
 
 def _calls_first(case: Case) -> list[int]:
@@ -189,6 +201,8 @@ def _judge_invariants(
         return None, False
     is_statistical = False
     for check in spec.checks:
+        if not is_for(check, case):
+            continue
         message, verdict = _run_check(check, view)
         is_statistical |= verdict
         if message:
@@ -197,15 +211,10 @@ def _judge_invariants(
     return None, is_statistical
 
 
-def _run_check(check: BuiltinCheck | CustomCheck, view: CaseView) -> tuple[str | None, bool]:
+def _run_check(check: Check, view: CaseView) -> tuple[str | None, bool]:
     """(what is wrong, whether it is the check's to judge random values)."""
-    if isinstance(check, BuiltinCheck):
-        messages: Iterator[str | None] = (run_builtin(check, call) for call in view.calls)
-        return next((message for message in messages if message), None), False
-    found = run_custom(check, view)
-    if isinstance(found, Verdict):
-        return found.message, True
-    return found, False
+    found = run_check(check, view)
+    return (found.message, True) if isinstance(found, Verdict) else (found, False)
 
 
 def _judge_side_effects(case: Case, observed: Sequence[Observed]) -> Fault | None:
@@ -301,14 +310,15 @@ def _earned(
     spec: ExerciseSpec, faults: Mapping[str, Fault], observations: Mapping[str, CaseOutcome]
 ) -> float:
     """The credit of the checks that hold in every case, also after another fault."""
-    views: list[CaseView] = []
+    views: list[tuple[Case, CaseView]] = []
     for case in spec.cases:
         observed = observations.get(case.name)
         if case.name in faults and observed is not None and not isinstance(observed, Stopped):
             view = case_view(case, observed)
-            views += [] if view is None else [view]
+            views += [] if view is None else [(case, view)]
     return sum(
         check.credit
         for check in spec.checks
-        if check.credit and not any(_run_check(check, view)[0] for view in views)
+        if check.credit
+        and not any(is_for(check, case) and _run_check(check, view)[0] for case, view in views)
     )

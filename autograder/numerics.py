@@ -27,6 +27,18 @@ TOLERANCES: dict[str, tuple[float, float]] = {
     "bfloat16": (2 * 2.0**-7, 2.0**-7),
 }
 _COARSENESS = ("float64", "float32", "float16", "bfloat16")
+HALF_TYPES = _COARSENESS[2:]
+
+# The bits of a fraction that is written down: neighbours of x differ by 2^-bits of its power of 2.
+_FRACTION_BITS = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
+
+# A sum of n terms, in whatever order, is off by a random walk of roundings: by sqrt(n) times the
+# unit roundoff, of the largest entry of the result. Measured in float32, added one after
+# another, for n from 64 to 65536: 0.4 of that for products of normal draws, 0.5 for attention's
+# weighted sums, 0.8 for positive terms. Ten times as much is allowed; up to 437 terms
+# float32's own tolerance is wider. Where terms cancel to much less than themselves in every
+# entry, this says too little, and an author states a Bound.
+GROWTH = 8.0
 
 # A whole number that was computed in floating point is off by rounding, never by this much.
 # Without a bound, 10^12 plus 500 would pass as 10^12 to a relative 1e-9.
@@ -47,6 +59,46 @@ class Tolerance:
         """The allowed error of each entry."""
         allowed: np.ndarray[Any, Any] = self.absolute + self.relative * np.abs(expected)
         return allowed
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What an author allows the values of an exercise or of a case to be off by, and why.
+
+    An entry may be off by relative·|expected| + absolute·s + ulps units in the last place of the
+    result's dtype at s. The size s is 1; with `of`, that of the largest entry of the argument
+    of that name, or with of="result" of what is expected. beside: all this is on top of the
+    usual tolerance, and not in its place.
+    """
+
+    reason: str
+    absolute: float = 0.0
+    relative: float = 0.0
+    ulps: float = 0.0
+    of: str | None = None
+    beside: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise ValueError("a bound has its reason beside it")
+        figures = (self.absolute, self.relative, self.ulps)
+        if not all(np.isfinite(figures)) or min(figures) < 0 or max(figures) == 0:
+            raise ValueError("a bound allows a finite error above 0")
+
+    def tolerance(self, usual: Tolerance, dtype: str, size: float) -> Tolerance:
+        """The tolerance for a result of `dtype`; size: that of what `of` names, else 1."""
+        allowed = self.absolute * size + self.ulps * unit_in_last_place(dtype, size)
+        if self.beside:
+            return Tolerance(usual.relative + self.relative, usual.absolute + allowed)
+        return Tolerance(self.relative, allowed)
+
+
+def unit_in_last_place(dtype: str, size: float) -> float:
+    """How far numbers of that dtype lie apart at `size`; 0 for other dtypes and sizes."""
+    if dtype not in _FRACTION_BITS or not (size > 0 and np.isfinite(size)):
+        return 0.0
+    _, exponent = np.frexp(size)  # size = fraction · 2^exponent, 0.5 ≤ fraction < 1
+    return float(np.ldexp(1.0, int(exponent) - 1 - _FRACTION_BITS[dtype]))
 
 
 @dataclass(frozen=True)
@@ -83,8 +135,11 @@ def tolerance_for(
     *,
     half: bool = False,
     magnitude: float | None = None,
+    terms: int = 1,
 ) -> Tolerance:
     """The tolerance for a result, by the coarsest of the floating dtypes involved.
+
+    terms: how many numbers an entry may be a sum of (see GROWTH).
 
     Without `half`, float32 is the coarsest that counts: a half-precision result then has
     to be as right as a float32 one. The absolute part grows and shrinks with the largest
@@ -96,6 +151,9 @@ def tolerance_for(
     rank = max((_COARSENESS.index(name) for name in known), default=0)
     name = _COARSENESS[rank if half else min(rank, 1)]
     relative, absolute = TOLERANCES[name]
+    # sums are carried in float32 where results are of a half type
+    roundoff = 2.0 ** -(_FRACTION_BITS["float64" if name == "float64" else "float32"] + 1)
+    absolute = max(absolute, GROWTH * roundoff * max(terms, 1) ** 0.5)
     if magnitude is None:
         magnitude = magnitude_of([expected])
     return Tolerance(relative, absolute * (magnitude if magnitude > 0 else 1.0))

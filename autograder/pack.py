@@ -11,8 +11,8 @@ import ast
 import hashlib
 import sys
 import types
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from autograder.exercise import AuthoringError, CaseDefinition, Exercise, Misconception
+from autograder.forbidden import watched_for
 from autograder.observe.inprocess import observe
-from autograder.program import Observed, Program
+from autograder.program import Call, Observed, Program, Step
 from autograder.specification import Case, ExerciseSpec, KnownMistake, LazyMap
 from autograder.wire import in_double
 
@@ -82,9 +83,11 @@ class Pack:
         """The exercise with its cases drawn for `seed`, expectations computed live."""
         exercise = self.exercises[name]
         known = [m for m in exercise.misconceptions if not (public_only and m.hidden)]
+        watched = watched_for(exercise.forbids)
         cases = tuple(
-            self._draw_case(exercise, definition, seed, known)
-            for definition in exercise.cases
+            # operators are looked at in one case: see Program.operators
+            self._draw_case(exercise, definition, seed, known, watched, operators=number == 0)
+            for number, definition in enumerate(exercise.cases)
             if not (public_only and definition.hidden)
         )
         mistakes = tuple(
@@ -102,6 +105,8 @@ class Pack:
             forbids=exercise.forbids,
             framework=exercise.framework,
             axes_needed=exercise.axes_needed,
+            half_precision=exercise.half_precision,
+            tolerance=exercise.tolerance,
             limits=exercise.limits,
         )
 
@@ -120,11 +125,19 @@ class Pack:
         definition: CaseDefinition,
         seed: str,
         known: Sequence[Misconception],
+        watched: Mapping[str, str],
+        operators: bool,
     ) -> Case:
         rng = case_generator(seed, self.name, exercise.name, definition.name)
         what = f"{exercise.name}: the case {definition.name}"
         try:
             program = exercise.program(definition.function(rng))
+            program = replace(
+                program,
+                steps=tuple(_watching(step, definition.watch) for step in program.steps),
+                forbidden=watched,
+                operators=operators and bool(watched),
+            )
             expected = self.observe(exercise.name, exercise.reference, in_double(program))
         except AuthoringError as error:
             raise AuthoringError(f"{what}: {error}") from error
@@ -132,6 +145,12 @@ class Pack:
             raise AuthoringError(f"{what} raised {type(error).__name__}: {error}") from error
         if not expected:
             raise AuthoringError(f"{what} has no steps; let it call the exercise")
+        broken = next((step.notes["forbidden"] for step in expected if _breaks(step)), None)
+        if broken is not None:
+            raise AuthoringError(
+                f"{what}: the reference calls {broken}, which the exercise forbids; write it "
+                "otherwise, or take the name out of forbids"
+            )
         raised = expected[-1].raised
         if definition.raises is None and raised is not None:
             raise AuthoringError(
@@ -159,7 +178,18 @@ class Pack:
             separates=tuple(name for name in definition.separates if name not in kept_back),
             hidden=definition.hidden,
             kind=definition.kind,
+            tolerance=definition.tolerance,
         )
+
+
+def _watching(step: Step, watch: Sequence[str]) -> Step:
+    if isinstance(step, Call) and watch:
+        return replace(step, watch=tuple(dict.fromkeys((*step.watch, *watch))))
+    return step
+
+
+def _breaks(observed: Observed) -> bool:
+    return "forbidden" in observed.notes
 
 
 def case_generator(seed: str, *names: str) -> np.random.Generator:

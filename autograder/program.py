@@ -141,12 +141,18 @@ class Program:
     answered: exercises that the grader answers itself instead of the student's code.
     seed: the state of every global random generator when the program starts.
     double: run in double precision (how references are observed).
+    forbidden: calls are watched for these, and the name that each maps to is told in the
+        notes of a call: see `autograder.forbidden.watched_for`.
+    operators: look for them among PyTorch's operators too, below the functions that Python
+        sees. It costs ten times as much, so one case of an exercise does it.
     """
 
     steps: tuple[Step, ...]
     answered: tuple[str, ...] = ()
     seed: int = 0
     double: bool = False
+    forbidden: Mapping[str, str] = field(default_factory=dict)
+    operators: bool = False
 
     @property
     def calls(self) -> tuple[tuple[int, Call], ...]:

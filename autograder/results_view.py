@@ -203,13 +203,19 @@ def case_view(case: Case, observed: Sequence[Observed]) -> CaseView | None:
         if missing and frame.expected is not None:
             return None
         dtype = value.dtype if isinstance(value, Array) else None
-        notes = observed[index].notes
-        views.append(CallView(frame.arguments, result, frame.expected, dtype, notes))
+        notes, dtypes = observed[index].notes, _dtypes(value, frame.count)
+        views.append(CallView(frame.arguments, result, frame.expected, dtype, notes, dtypes))
     if not views:
         return None
     # most steps are calls, which have their view already
     steps = LazySequence(len(observed), lambda index: step_view(observed[index].value))
     return CaseView(tuple(views), steps)
+
+
+def _dtypes(value: Any, count: int) -> tuple[str | None, ...]:
+    """As reported, of each of `count` values; None for what is no array."""
+    parts = parts_of(value, count) or [] if count > 1 else [value]
+    return tuple(part.dtype if isinstance(part, Array) else None for part in parts)
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder import __version__
+from autograder.forbidden import watched_for
+from autograder.numerics import Bound
 from autograder.observe.protocol import Array, Opaque
 from autograder.specification import (
     BuiltinCheck,
@@ -140,6 +142,8 @@ def _spec_to_plain(spec: ExerciseSpec, writer: _Writer) -> dict[str, Any]:
         "seconds": spec.limits.seconds,
         "memory": spec.limits.memory,
         **_other_limits(spec.limits),
+        **({"half_precision": True} if spec.half_precision else {}),
+        **_bound_to_plain(spec.tolerance),
         "parameters": {name: _value_spec(value) for name, value in spec.parameters.items()},
         "returns": [_value_spec(value) for value in spec.returns],
         "checks": [_check_to_plain(check) for check in spec.checks if _travels(check)],
@@ -157,6 +161,14 @@ def _other_limits(limits: ExerciseLimits) -> dict[str, Any]:
     return {"limits": others} if others else {}
 
 
+def _bound_to_plain(bound: Bound | None) -> dict[str, Any]:
+    return {} if bound is None else {"tolerance": dict(vars(bound))}
+
+
+def _bound_from_plain(plain: Mapping[str, Any]) -> Bound | None:
+    return Bound(**plain["tolerance"]) if "tolerance" in plain else None
+
+
 def _travels(check: BuiltinCheck | CustomCheck) -> bool:
     return isinstance(check, BuiltinCheck) or check.public
 
@@ -168,8 +180,14 @@ def _value_spec(value: ValueSpec) -> dict[str, Any]:
 
 def _check_to_plain(check: BuiltinCheck | CustomCheck) -> dict[str, Any]:
     if isinstance(check, CustomCheck):
-        return {"custom": check.name, "line": check.line, "source": source_of(check)}
-    return {"builtin": check.name, "line": check.line, "parameters": dict(check.parameters)}
+        plain: dict[str, Any] = {
+            "custom": check.name,
+            "line": check.line,
+            "source": source_of(check),
+        }
+    else:
+        plain = {"builtin": check.name, "line": check.line, "parameters": dict(check.parameters)}
+    return {**plain, "cases": list(check.cases)} if check.cases else plain
 
 
 def source_of(check: CustomCheck) -> str:
@@ -180,6 +198,8 @@ def source_of(check: CustomCheck) -> str:
 
 def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str, Any]:
     path = f"{spec.name}/{case.name}"
+    # what calls are watched for follows from the exercise's own list
+    program = replace(case.program, forbidden={}, operators=False)
 
     def outcomes(observed: Any, where: str) -> Any:
         return writer.plain([observed_to_wire(step) for step in observed], f"{path}/{where}")
@@ -189,12 +209,14 @@ def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str,
         "title": case.title,
         "kind": case.kind,
         "separates": [name for name in case.separates if name in case.explanations],
-        "program": writer.plain(program_to_wire(case.program), f"{path}/program"),
+        "program": writer.plain(program_to_wire(program), f"{path}/program"),
         "expected": outcomes(case.expected, "expected"),
         "explanations": {
             known.name: outcomes(case.explanations[known.name], known.name)
             for known in spec.mistakes
         },
+        **({"operators": True} if case.program.operators else {}),
+        **_bound_to_plain(case.tolerance),
     }
 
 
@@ -272,7 +294,9 @@ def _spec_from_plain(plain: dict[str, Any], reader: _Reader, checks: _LazyChecks
     return ExerciseSpec(
         name=plain["name"],
         points=plain["points"],
-        cases=tuple(_case_from_plain(case, reader) for case in plain["cases"]),
+        cases=tuple(
+            _case_from_plain(case, reader, watched_for(plain["forbids"])) for case in plain["cases"]
+        ),
         checks=tuple(_check_from_plain(check, checks) for check in plain["checks"]),
         mistakes=tuple(KnownMistake(**known) for known in plain["mistakes"]),
         parameters={name: _spec_value(value) for name, value in plain["parameters"].items()},
@@ -281,6 +305,8 @@ def _spec_from_plain(plain: dict[str, Any], reader: _Reader, checks: _LazyChecks
         forbids=tuple(plain["forbids"]),
         framework=plain["framework"],
         axes_needed=plain["axes_needed"],
+        half_precision=plain.get("half_precision", False),
+        tolerance=_bound_from_plain(plain),
         limits=ExerciseLimits(
             seconds=plain["seconds"], memory=plain["memory"], **plain.get("limits", {})
         ),
@@ -292,11 +318,14 @@ def _spec_value(plain: Mapping[str, Any]) -> ValueSpec:
     return ValueSpec(plain["kind"], axes, plain["framework"])
 
 
-def _case_from_plain(plain: dict[str, Any], reader: _Reader) -> Case:
+def _case_from_plain(plain: dict[str, Any], reader: _Reader, forbidden: Mapping[str, str]) -> Case:
+    program = program_from_wire(reader.value(plain["program"]))
     return Case(
         name=plain["name"],
         title=plain["title"],
-        program=program_from_wire(reader.value(plain["program"])),
+        program=replace(
+            program, forbidden=forbidden, operators=bool(plain.get("operators", False))
+        ),
         expected=observed_from_wire(reader.value(plain["expected"])),
         explanations={
             name: observed_from_wire(reader.value(outcome))
@@ -304,17 +333,19 @@ def _case_from_plain(plain: dict[str, Any], reader: _Reader) -> Case:
         },
         separates=tuple(plain["separates"]),
         kind=plain["kind"],
+        tolerance=_bound_from_plain(plain),
     )
 
 
 def _check_from_plain(
     plain: Mapping[str, Any], functions: _LazyChecks
 ) -> BuiltinCheck | CustomCheck:
+    cases = tuple(plain.get("cases", ()))
     if "custom" in plain:
         name = plain["custom"]
         function = functions.function(name, plain["source"])
-        return CustomCheck(name, plain["line"], function, public=True)
-    return BuiltinCheck(plain["builtin"], plain["line"], plain["parameters"])
+        return CustomCheck(name, plain["line"], function, public=True, cases=cases)
+    return BuiltinCheck(plain["builtin"], plain["line"], plain["parameters"], cases=cases)
 
 
 class _LazyChecks:

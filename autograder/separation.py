@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from autograder.diagnose import summary
-from autograder.form import Step
-from autograder.numerics import error_ratio, magnitude_of, tolerance_for
+from autograder.form import Step, judge_form
+from autograder.numerics import error_ratio, magnitude_of
 from autograder.observe.protocol import Opaque
-from autograder.program import Backward, Construct, LoadWeights, Mode, Observed, ReadAxes
+from autograder.program import Backward, Call, Construct, LoadWeights, Mode, Observed, ReadAxes
 from autograder.results_view import Part, expected_count, part_of, parts_of, shown
 from autograder.specification import Case, ExerciseSpec
 
@@ -59,8 +59,7 @@ def _errors(spec: ExerciseSpec, case: Case, observed: Sequence[Observed]) -> Ite
         together = isinstance(done, Backward)
         magnitude = magnitude_of(wanted for _, _, wanted in pairs) if together else None
         for dtype, left, right in pairs:
-            tolerance = tolerance_for([dtype, *step.input_dtypes()], right, magnitude=magnitude)
-            yield error_ratio(left, right, tolerance)
+            yield error_ratio(left, right, step.tolerance(dtype, right, magnitude))
 
 
 def _as_it_is(value: Any) -> Any:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from autograder.numerics import Bound
 from autograder.observe.protocol import Prepared
 from autograder.program import Observed, Program
 from autograder.wire import program_to_wire
@@ -43,12 +44,16 @@ class ValueSpec:
 
 @dataclass(frozen=True)
 class BuiltinCheck:
-    """A check of `autograder.checks` by name, with its parameters; `line` is shown."""
+    """A check of `autograder.checks` by name, with its parameters; `line` is shown.
+
+    cases: names of the cases that it is for; none: all of them.
+    """
 
     name: str
     line: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     credit: float = 0.0
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class CustomCheck:
     function: Callable[[Any], Any] = field(compare=False)
     public: bool = False
     credit: float = 0.0
+    cases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,7 @@ class CallView:
     arguments: by name; arrays are NumPy arrays whatever the framework, generators and
         probes are as the case made them.
     result, expected: an array, a number, or a tuple of several.
+    dtype: that of a result that is one array, dtypes: those of all its parts, as returned.
     notes: what a call was watched for, such as "largest_allocation" (advisory).
     """
 
@@ -102,6 +109,7 @@ class CallView:
     expected: Any
     dtype: str | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
+    dtypes: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,7 @@ class Case:
     separates: tuple[str, ...] = ()
     hidden: bool = False
     kind: CaseKind = "separating"
+    tolerance: Bound | None = None
 
     @cached_property
     def wire(self) -> Prepared:
@@ -188,7 +197,11 @@ class ExerciseLimits:
 
 @dataclass(frozen=True)
 class ExerciseSpec:
-    """An exercise ready to be observed and judged."""
+    """An exercise ready to be observed and judged.
+
+    half_precision: float16 and bfloat16 inputs are judged as such, not as float32.
+    tolerance: the author's bound for all cases, see `numerics.Bound`.
+    """
 
     name: str
     points: float
@@ -201,6 +214,8 @@ class ExerciseSpec:
     forbids: tuple[str, ...] = ()
     framework: str = "numpy"
     axes_needed: bool = False
+    half_precision: bool = False
+    tolerance: Bound | None = None
     limits: ExerciseLimits = ExerciseLimits()
     stub_fingerprint: str = ""
 

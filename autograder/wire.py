@@ -34,12 +34,16 @@ from autograder.program import (
 
 def program_to_wire(program: Program) -> dict[str, Any]:
     """A program in its plain form."""
-    return {
+    wire = {
         "steps": [_step_to_wire(step) for step in program.steps],
         "answered": list(program.answered),
         "seed": program.seed,
         "double": program.double,
     }
+    if program.forbidden:
+        wire["forbidden"] = dict(program.forbidden)
+        wire["operators"] = program.operators
+    return wire
 
 
 def program_from_wire(wire: Mapping[str, Any]) -> Program:
@@ -49,6 +53,8 @@ def program_from_wire(wire: Mapping[str, Any]) -> Program:
         answered=tuple(wire["answered"]),
         seed=wire["seed"],
         double=wire["double"],
+        forbidden=wire.get("forbidden", {}),
+        operators=wire.get("operators", False),
     )
 
 

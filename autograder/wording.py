@@ -58,6 +58,7 @@ _ENDED: dict[ExerciseOutcome, str] = {
     "crashed": "a crash",
     "infrastructure": "not graded",
     "missing": NOT_WRITTEN,
+    "forbidden": "a forbidden call",
 }
 
 
@@ -250,6 +251,11 @@ def out_of_memory(raised: Raised) -> str:
     return f"your code asked for more memory than {allowed}{where}; are the arrays the right size?"
 
 
+def forbidden_at_run_time(name: str) -> str:
+    """For a call that import resolution did not see."""
+    return f"it calls `{name}` when it runs, which this exercise forbids"
+
+
 # --- the whole -----------------------------------------------------------------------------
 
 
@@ -318,6 +324,7 @@ __all__ = [
     "exception",
     "exception_name",
     "failed",
+    "forbidden_at_run_time",
     "headline",
     "infrastructure",
     "missing",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import contextlib
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -92,6 +93,9 @@ class _Scene:
     namespace: dict[str, Any]
     double: bool
     budget: Budget
+    forbidden: Mapping[str, str]  # what calls are watched for
+    operators: bool
+    notes: dict[str, Any] = field(default_factory=dict)  # of the step that is carried out
     slots: dict[str, Any] = field(default_factory=dict)
     arguments: dict[str, dict[str, Any]] = field(default_factory=dict)  # of calls, by slot
     places: dict[str, dict[str, modules.Place]] = field(default_factory=dict)  # by slot
@@ -129,11 +133,18 @@ def run(
     state = _random_state() if live else None
     _seed_everything(program["seed"])
     figures = drawing.open_figures()
-    scene = _Scene(namespace, program["double"], Budget(limit))
+    scene = _Scene(
+        namespace,
+        program["double"],
+        Budget(limit),
+        program.get("forbidden", {}),
+        program.get("operators", False),
+    )
     outcomes: list[dict[str, Any]] = []
     try:
         with np.errstate(all="ignore"), _Precision(program["double"]):
             for step in program["steps"]:
+                scene.notes = {}
                 try:
                     outcomes.append(_STEPS[step["do"]](step, scene))
                 except BaseException as error:
@@ -141,7 +152,7 @@ def run(
                         raise
                     module = namespace.get("__name__") if live else None
                     raised = describe_exception(error, MARKER, module)
-                    outcomes.append({"raised": raised})
+                    outcomes.append({"raised": raised, "notes": scene.notes})
                     break
     finally:
         for name in program["answered"]:
@@ -162,12 +173,12 @@ def _call(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
     named = {**dict(zip(names, args, strict=True)), **kwargs}
     watched = named if "arguments" in step["watch"] else {}
     before = {name: watching.snapshot(value) for name, value in watched.items()}
-    notes: dict[str, Any] = {}
-    if "allocation" in step["watch"]:
-        with watching.largest_allocation() as largest:
-            result = function(*args, **kwargs)
-        notes["largest_allocation"] = largest[0]
-    else:
+    with contextlib.ExitStack() as stack:
+        if "allocation" in step["watch"]:
+            stack.enter_context(watching.largest_allocation(scene.notes))
+        if scene.forbidden:
+            watch = watching.forbidden_calls(scene.forbidden, scene.operators, scene.notes)
+            stack.enter_context(watch)
         result = function(*args, **kwargs)
     if step["slot"] is not None:
         slot = step["slot"]
@@ -175,7 +186,7 @@ def _call(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
         scene.slots.update({f"{slot}.{name}": value for name, value in named.items()})
         scene.arguments[slot] = named
     changed = [name for name, was_changed in before.items() if was_changed()]
-    return {"value": describe(result, scene.budget), "changed": changed, "notes": notes}
+    return {"value": describe(result, scene.budget), "changed": changed, "notes": scene.notes}
 
 
 def _construct(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:

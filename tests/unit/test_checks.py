@@ -17,7 +17,7 @@ COLUMNS = np.array([[0.25, 0.5], [0.75, 0.5]])
 
 
 def call(result):
-    return CallView({}, result, None)
+    return CaseView((CallView({}, result, None),))
 
 
 class TestSumsToOne:
@@ -90,8 +90,7 @@ class TestFaults:
             run_builtin(check, call((COLUMNS,)))
 
     def custom(self, function):
-        view = CaseView((call(COLUMNS),))
-        return run_custom(CustomCheck("mine", "line", function), view)
+        return run_custom(CustomCheck("mine", "line", function), call(COLUMNS))
 
     @pytest.mark.parametrize("found", [None, "a sentence", Verdict(None, ())])
     def test_what_an_author_s_check_may_return(self, found):
