@@ -168,6 +168,14 @@ def distance(Q, K):
     return np.linalg.norm(K[:, :, None] - Q[:, None, :], axis=0)
 
 
+@attention_scores.misconception(
+    "Takes minus the squared distance between key and query instead of their inner product.",
+    hint="What should the score of two orthogonal vectors be, and does their length matter to it?",
+)
+def minus_squared_distance(Q, K):
+    return -((K[:, :, None] - Q[:, None, :]) ** 2).sum(axis=0)
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 

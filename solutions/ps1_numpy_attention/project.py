@@ -165,6 +165,25 @@ def shared_projection(W, X):
     return np.repeat(together, X.shape[1], axis=1)
 
 
+@project.misconception(
+    "Divides the projection by the square root of the number of input features.",
+    hint="W is the whole of the projection: work out one entry by hand. By which factor is yours "
+    "off, and which sizes does this factor follow?",
+    credit=0.5,
+)
+def scaled_down(W, X):
+    return W @ X / np.sqrt(W.shape[1])
+
+
+@project.misconception(
+    "Multiplies from the right wherever the shapes allow it, and from the left elsewhere.",
+    hint="With square matrices both products exist. Which of them acts on the columns of X?",
+    credit=0.5,
+)
+def from_the_right_where_it_fits(W, X):
+    return X @ W if X.shape[1] == W.shape[0] else W @ X
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 

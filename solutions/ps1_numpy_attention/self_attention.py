@@ -351,6 +351,41 @@ def overflows(X, W_q, W_k, W_v):
     return attend(V, weights), weights
 
 
+@self_attention.misconception(
+    "Adds the tokens to the output where the widths allow it, as a residual connection does.",
+    hint="Set W_v to zero: what should the output be?",
+    credit=0.5,
+)
+def residual_added(X, W_q, W_k, W_v):
+    Q, _, V, scores = _parts(X, W_q, W_k, W_v)
+    weights = softmax(scale_scores(scores, Q.shape[0]))
+    output = attend(V, weights)
+    return output + X if output.shape == X.shape else output, weights
+
+
+@self_attention.misconception(
+    "Hides later tokens, although nothing is masked here.",
+    hint="How many of the weights of the first token are zero, and how many should be?",
+    credit=0.5,
+)
+def later_tokens_hidden(X, W_q, W_k, W_v):
+    Q, _, V, scores = _parts(X, W_q, W_k, W_v)
+    later = np.tri(len(scores), k=-1, dtype=bool)  # keys below the diagonal
+    weights = softmax(np.where(later, -np.inf, scale_scores(scores, Q.shape[0])))
+    return attend(V, weights), weights
+
+
+@self_attention.misconception(
+    "Takes the formula of the row layout as it stands: features are compared, not tokens.",
+    hint="How many scores are there between n tokens, and how many does your product of Q and K "
+    "give?",
+)
+def row_formula(X, W_q, W_k, W_v):
+    Q, K, V, _ = _parts(X, W_q, W_k, W_v)
+    weights = softmax(scale_scores(Q @ K.T, Q.shape[0]))
+    return weights @ V, weights
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 
