@@ -1,12 +1,14 @@
-"""Which misconception explains what was observed.
+"""Which misconceptions explain what was observed.
 
 A misconception explains a submission when it gives the same results on the same inputs,
 in every case, the passed ones too. “Same” means equal within the tolerance, with equal
 NaN patterns, or the same kind of exception; for random results, agreeing statistics.
+Where no single one does, two that are put together may (see `autograder.pairs`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import PackFault, is_for, run_check
+from autograder.checks import PackFault, run_custom
 from autograder.numerics import compare, magnitude_of, tolerance_for
 from autograder.observe.protocol import Array, Opaque
 from autograder.observe.session import Stopped
@@ -29,9 +31,11 @@ from autograder.results_view import (
 )
 from autograder.specification import (
     Case,
+    CustomCheck,
     ExerciseSpec,
     Interval,
     KnownMistake,
+    Pair,
     Verdict,
 )
 
@@ -64,37 +68,121 @@ def diagnose(
 ) -> Diagnosis:
     """The misconceptions that explain a failed exercise; none when none do.
 
-    A misconception that matches every case wins. When a student's variation of a mistake
-    parts from ours on some unusual input, one that matches more than half of the failing
-    cases, and is contradicted by no separating case, is named too. That exceptions are of
-    one type is no evidence alone: somewhere values, or a message, have to be equal too.
+    One that matches every case wins; then two that do together. When a student's variation
+    of a mistake parts from ours on some unusual input, one that matches more than half of the
+    failing cases, and is contradicted by no separating case, is named too. That exceptions
+    are of one type is no evidence alone: somewhere values, or a message, have to be equal.
     """
     best = Diagnosis()
+    seen = _Seen(spec, observations)
     # failing cases first: they rule most misconceptions out, so that few are run elsewhere
     cases = sorted(spec.cases, key=lambda case: case.name not in failing)
     for known in spec.mistakes:
-        found = _explanation(spec, known, cases, observations, failing)
+        found = _explanation(seen, known, cases, failing)
         if found is not None and found.matching > best.matching:
             best = found
-    return best
+    explained = [case for case in cases if case.name in failing and case.explanations]
+    if best.names and best.matching == len(explained):
+        return best
+    return _pair(seen, failing) or best
+
+
+class _Seen:
+    """The observations of a submission; their statistics are computed once a case."""
+
+    def __init__(self, spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> None:
+        self.spec = spec
+        self.observations = observations
+        self._summaries: dict[str, tuple[Interval, ...] | None] = {}
+
+    def like(self, case: Case, known: Sequence[Observed]) -> Likeness | None:
+        """How the observation of a case is like what a misconception gives there."""
+        observed = self.observations[case.name]
+        if isinstance(observed, Stopped) or _differ_in_kind(observed, known):
+            return None
+        if case.name not in self._summaries:
+            self._summaries[case.name] = summary(self.spec, case, observed)
+        mine = self._summaries[case.name]
+        theirs = mine and _known_summary(self.spec, case, known)
+        if mine and theirs:
+            return Likeness.AGREEING if summaries_agree(mine, theirs) else None
+        return _likeness_of_steps(case, observed, known)
+
+
+def _pair(seen: _Seen, failing: Sequence[str]) -> Diagnosis | None:
+    """The two misconceptions that together match every case; None when no two do.
+
+    Every observed case has to match, without the allowance for a student's variations that
+    a single misconception has. Where several pairs do, the one that was merged most surely,
+    then the one of more common misconceptions.
+    """
+    cases = [case for case in seen.spec.cases if case.name in seen.observations and case.pairs]
+    if any(isinstance(seen.observations[case.name], Stopped) for case in cases):
+        return None
+    # small failing cases first: after one of them, hardly a pair is left
+    cases.sort(key=lambda case: (case.name not in failing, _cost(case)))
+    best: tuple[int, Diagnosis] | None = None
+    for pair in cases[0].pairs if cases else ():
+        for merge, matches in _matching_merges(seen, cases, pair).items():
+            failed = [
+                like for case, like in zip(cases, matches, strict=True) if case.name in failing
+            ]
+            if set(failed) == {Likeness.SAME_EXCEPTION} or (best and best[0] <= merge):
+                continue
+            if not _is_single(seen.spec, cases, pair, merge):
+                statistical = Likeness.AGREEING in failed
+                best = merge, Diagnosis(pair, len(failed), len(failing), statistical)
+        if best and best[0] == 0:
+            break
+    return best[1] if best else None
+
+
+def _matching_merges(
+    seen: _Seen, cases: Sequence[Case], pair: Pair
+) -> dict[int, tuple[Likeness, ...]]:
+    """The ways to merge two misconceptions that match every case, and how they do."""
+    left: dict[int, tuple[Likeness, ...]] | None = None
+    for case in cases:
+        known = case.pairs[pair]
+        if left is None:
+            left = dict.fromkeys(range(len(known)), ())
+        likes = {merge: seen.like(case, known[merge]) for merge in left}
+        left = {m: (*left[m], like) for m, like in likes.items() if like is not None}
+        if not left:
+            break
+    return left or {}
+
+
+def _is_single(spec: ExerciseSpec, cases: Sequence[Case], pair: Pair, merge: int) -> bool:
+    """Whether two misconceptions together give no more than one alone: one hides the other."""
+    return any(
+        all(
+            same_outcome(spec, case, case.pairs[pair][merge], case.explanations[known.name])
+            for case in cases
+        )
+        for known in spec.mistakes
+    )
+
+
+def _cost(case: Case) -> int:
+    """How much there is to do in a case, roughly: numbers in its arguments, and steps."""
+    numbers = sum(
+        math.prod(getattr(value, "shape", ()))
+        for _, call in case.program.calls
+        for value in call.named.values()
+    )
+    return numbers + 100 * len(case.program.steps)
 
 
 def _explanation(
-    spec: ExerciseSpec,
-    known: KnownMistake,
-    cases: Sequence[Case],
-    observations: Mapping[str, CaseOutcome],
-    failing: Sequence[str],
+    seen: _Seen, known: KnownMistake, cases: Sequence[Case], failing: Sequence[str]
 ) -> Diagnosis | None:
     """How well one misconception explains the observations; None when something contradicts it."""
     matches: list[Likeness] = []
     for case in cases:
-        observed = observations.get(case.name)
-        if observed is None or known.name not in case.explanations:
+        if case.name not in seen.observations or known.name not in case.explanations:
             continue
-        like = None
-        if not isinstance(observed, Stopped):
-            like = likeness(spec, case, observed, case.explanations[known.name])
+        like = seen.like(case, case.explanations[known.name])
         if like is None and (case.kind == "separating" or case.name not in failing):
             return None
         if like is not None and case.name in failing:
@@ -116,16 +204,20 @@ def likeness(
     spec: ExerciseSpec, case: Case, observed: Sequence[Observed], other: Sequence[Observed]
 ) -> Likeness | None:
     """How two observations of one case are alike; None when they can be told apart."""
-    if len(observed) != len(other):
-        return None
-    for left, right in zip(observed, other, strict=True):
-        if bool(left.changed) != bool(right.changed):
-            return None
-        if (left.raised is None) != (right.raised is None):
-            return None
-    mine, theirs = summary(spec, case, observed), summary(spec, case, other)
-    if mine and theirs:
-        return Likeness.AGREEING if summaries_agree(mine, theirs) else None
+    return _Seen(spec, {case.name: observed}).like(case, other)
+
+
+def _differ_in_kind(observed: Sequence[Observed], other: Sequence[Observed]) -> bool:
+    """Whether one raises, or changes an argument, where the other does not."""
+    return len(observed) != len(other) or any(
+        bool(left.changed) != bool(right.changed) or (left.raised is None) != (right.raised is None)
+        for left, right in zip(observed, other, strict=True)
+    )
+
+
+def _likeness_of_steps(
+    case: Case, observed: Sequence[Observed], other: Sequence[Observed]
+) -> Likeness | None:
     like = Likeness.EQUAL
     for index, (left, right) in enumerate(zip(observed, other, strict=True)):
         if left.raised is not None and right.raised is not None:
@@ -195,8 +287,7 @@ def _same_single(left: Any, right: Any, magnitude: float | None) -> bool:
         return False
     if ours.data is None or theirs.data is None:
         return ours.data is None and theirs.data is None
-    dtypes = [ours.dtype, theirs.dtype]
-    tolerance = tolerance_for(dtypes, theirs.data, half=True, magnitude=magnitude)
+    tolerance = tolerance_for([ours.dtype, theirs.dtype], theirs.data, magnitude=magnitude)
     return compare(ours.data, theirs.data, tolerance, nan_equal=True) is None
 
 
@@ -217,7 +308,7 @@ def summary(
     spec: ExerciseSpec, case: Case, observed: Sequence[Observed]
 ) -> tuple[Interval, ...] | None:
     """The statistics of a case with random results; None for all other cases."""
-    checks = [check for check in spec.checks if is_for(check, case)]
+    checks = [check for check in spec.checks if isinstance(check, CustomCheck)]
     if not checks:
         return None
     view = case_view(case, observed)
@@ -225,12 +316,23 @@ def summary(
         return None
     for check in checks:
         try:
-            found = run_check(check, view)
+            found = run_custom(check, view)
         except PackFault:
             continue  # the judge has reported it
         if isinstance(found, Verdict):
             return found.summary
     return None
+
+
+def _known_summary(
+    spec: ExerciseSpec, case: Case, known: Sequence[Observed]
+) -> tuple[Interval, ...] | None:
+    """The statistics of what a misconception gave, computed once for a whole class."""
+    made = vars(case).setdefault("_summaries", {})  # beside the fields, as equality ignores it
+    if id(known) not in made:
+        made[id(known)] = known, summary(spec, case, known)  # kept, so that its id stays its own
+    found: tuple[Interval, ...] | None = made[id(known)][1]
+    return found
 
 
 def summaries_agree(left: Sequence[Interval], right: Sequence[Interval]) -> bool:

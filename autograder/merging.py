@@ -1,0 +1,209 @@
+"""Syntax trees merged: what two of them change in a third, together.
+
+By a three-way merge where they change different parts; else by repeating on one tree what
+the other changes, wherever the changed part still stands there.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autograder.syntax_trees import children, contains, fields, key, rebuilt
+
+
+class Conflict(Exception):
+    """Both change the same part."""
+
+
+# --- three-way -----------------------------------------------------------------------------
+
+
+def three_way(base: Any, one: Any, other: Any) -> Any:
+    """`base` with the changes of both; Conflict where they change the same part."""
+    if key(one) == key(base):
+        return other
+    if key(other) in (key(base), key(one)):
+        return one
+    if isinstance(base, list) and isinstance(one, list) and isinstance(other, list):
+        return _three_way_lists(base, one, other)
+    if not (isinstance(base, ast.AST) and type(base) is type(one) is type(other)):
+        raise Conflict
+    made = {
+        field: three_way(value, getattr(one, field, None), getattr(other, field, None))
+        for field, value in fields(base)
+    }
+    silent = {field: getattr(base, field, None) for field in base._fields if field not in made}
+    return type(base)(**made, **silent)
+
+
+def _three_way_lists(base: list[Any], one: list[Any], other: list[Any]) -> list[Any]:
+    if len(base) == len(one) == len(other):
+        return [three_way(*items) for items in zip(base, one, other, strict=True)]
+    ours, theirs = _changes(base, one), _changes(base, other)
+    made: list[Any] = []
+    at = 0
+    for start, end, items in sorted([*ours, *theirs], key=lambda change: change[:2]):
+        if start < at:
+            raise Conflict
+        made += [*base[at:start], *items]
+        at = end
+    return made + base[at:]
+
+
+def _changes(base: list[Any], other: list[Any]) -> list[tuple[int, int, list[Any]]]:
+    """(start, end, what stands there instead) for every part of a list that differs."""
+    matcher = difflib.SequenceMatcher(
+        None, [key(item) for item in base], [key(item) for item in other], autojunk=False
+    )
+    return [
+        (start, end, other[first:last])
+        for kind, start, end, first, last in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+
+
+# --- what one changes, repeated on the other -----------------------------------------------
+
+# A part of the reference and what stands in its place.
+Edit = tuple[ast.AST, ast.AST]
+
+
+def edits_between(base: ast.AST, changed: ast.AST) -> list[Edit] | None:
+    """The smallest parts of `base` that are always replaced alike; None when it is all of it."""
+    replaced: dict[int, set[int]] = {}
+    _align(base, changed, replaced)
+    return _edits(base, changed, replaced)
+
+
+def _align(base: ast.AST, changed: ast.AST, replaced: dict[int, set[int]]) -> None:
+    replaced.setdefault(key(base), set()).add(key(changed))
+    if _alike(base, changed):
+        for ours, theirs in zip(children(base), children(changed), strict=True):
+            _align(ours, theirs, replaced)
+
+
+def _alike(base: ast.AST, changed: ast.AST) -> bool:
+    """Whether two nodes differ at most in the nodes below them."""
+    if type(base) is not type(changed):
+        return False
+    for (_, ours), (_, theirs) in zip(fields(base), fields(changed), strict=True):
+        if isinstance(ours, list) and isinstance(theirs, list):
+            if len(ours) != len(theirs):
+                return False
+            pairs = list(zip(ours, theirs, strict=True))
+        else:
+            pairs = [(ours, theirs)]
+        for a, b in pairs:
+            if isinstance(a, ast.AST) != isinstance(b, ast.AST):
+                return False
+            if not isinstance(a, ast.AST) and a != b:
+                return False
+    return True
+
+
+def _edits(base: ast.AST, changed: ast.AST, replaced: dict[int, set[int]]) -> list[Edit] | None:
+    if key(base) == key(changed):
+        return []
+    if _alike(base, changed):
+        inner: list[Edit] = []
+        for ours, theirs in zip(children(base), children(changed), strict=True):
+            found = _edits(ours, theirs, replaced)
+            if found is None:
+                break
+            inner += found
+        else:
+            return inner
+    if isinstance(base, (ast.expr, ast.stmt)) and len(replaced[key(base)]) == 1:
+        return [(base, changed)]
+    return None
+
+
+def repeated(edits: Sequence[Edit], tree: ast.AST, loosely: bool) -> ast.AST:
+    """The tree with every edit made wherever its part stands; Conflict when it stands nowhere.
+
+    loosely: parts below the edited one that the edit keeps may be anything.
+    """
+    used: set[int] = set()
+
+    def visit(node: ast.AST) -> ast.AST:
+        for number, (part, instead) in enumerate(edits):
+            if key(node) == key(part):
+                used.add(number)
+                return instead
+            holes: dict[int, ast.AST] = {}
+            if loosely and _matches(part, node, _kept_parts(part, instead), holes):
+                used.add(number)
+                filled = {number: visit(inside) for number, inside in holes.items()}
+                return _filled(instead, filled)
+        made: ast.AST = rebuilt(node, visit)
+        return made
+
+    made = visit(tree)
+    if len(used) < len({(key(part), key(instead)) for part, instead in edits}):
+        raise Conflict
+    return made
+
+
+def _kept_parts(part: ast.AST, instead: ast.AST) -> set[int]:
+    """The expressions right inside an edited part that its replacement still holds."""
+    return {
+        key(node)
+        for node in _arguments_of(part)
+        if not isinstance(node, (ast.Name, ast.Constant)) and contains(instead, {key(node)})
+    }
+
+
+def _arguments_of(part: ast.AST) -> Iterator[ast.expr]:
+    for node in children(part):
+        if isinstance(part, ast.Call) and node is part.func:
+            if isinstance(node, ast.Attribute):  # of x.max(…) it is x
+                yield node.value
+        elif isinstance(node, ast.expr):
+            yield node
+        elif isinstance(node, ast.keyword):
+            yield node.value
+
+
+def _matches(pattern: Any, node: Any, holes: set[int], found: dict[int, ast.AST]) -> bool:
+    """Whether a node reads like a pattern but for its holes, which are filled in `found`."""
+    if isinstance(pattern, ast.AST) and key(pattern) in holes:
+        if not isinstance(node, ast.expr):
+            return False
+        return key(found.setdefault(key(pattern), node)) == key(node)
+    if isinstance(pattern, ast.AST):
+        return type(pattern) is type(node) and all(
+            _matches(value, getattr(node, field, None), holes, found)
+            for field, value in fields(pattern)
+        )
+    if isinstance(pattern, list):
+        return (
+            isinstance(node, list)
+            and len(pattern) == len(node)
+            and all(_matches(a, b, holes, found) for a, b in zip(pattern, node, strict=True))
+        )
+    return bool(pattern == node)
+
+
+def _filled(node: ast.AST, holes: Mapping[int, ast.AST]) -> ast.AST:
+    if key(node) in holes:
+        return holes[key(node)]
+    made: ast.AST = rebuilt(node, lambda child: _filled(child, holes))
+    return made
+
+
+def merges(base: Any, one: Any, other: Any) -> Iterator[Any]:
+    """The ways in which the changes of two trees to a third go together, the surest first."""
+    with contextlib.suppress(Conflict):
+        yield three_way(base, one, other)
+    for loosely in (False, True):
+        for mine, theirs in ((one, other), (other, one)):
+            edits = edits_between(base, theirs)
+            if edits:
+                try:
+                    yield repeated(edits, mine, loosely)
+                except Conflict:
+                    continue

@@ -1,0 +1,296 @@
+"""Two misconceptions in one implementation, made from the syntax trees of both.
+
+A misconception is a whole wrong implementation. Where two of them change different parts of
+the reference, an implementation that has both mistakes follows by merging the trees. What
+cannot be merged has no pair. What a merge gives is only ever compared with what was observed:
+one that is not what the authors of the two meant explains nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from autograder.merging import merges
+from autograder.normal_form import Form, Forms, NoForm
+from autograder.syntax_trees import assignment, children, key, name, rebuilt
+
+# Different ways to merge one pair that are tried; the first is nearly always the one.
+MAX_MERGES = 3
+
+# Of one exercise, all pairs of 25 misconceptions. More would cost a failure without an
+# explanation more time than its single misconceptions do.
+MAX_PAIRS = 300
+
+# A part that is computed once is never one of these: their own variables live inside.
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def pairs_of(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs of misconceptions, those of the ones that come first in the file, first.
+
+    Authors begin with what students write most often, so what is left out is the rarest.
+    """
+    pairs = [(first, names[at]) for at in range(len(names)) for first in names[:at]]
+    return tuple(pairs[:MAX_PAIRS])
+
+
+class Merger:
+    """Merges definitions of one solution file: a reference and its misconceptions.
+
+    namespace: the globals of that file, in which merged implementations run.
+    """
+
+    def __init__(self, source: str, exercise: str, namespace: Mapping[str, Any]) -> None:
+        self.exercise = exercise
+        self.namespace = namespace
+        self.definitions = _definitions(source, exercise)
+        self._trees: dict[str, ast.AST | None] = {}
+        self._made: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self._lock = threading.Lock()  # a class is judged in several threads
+        self._forms = Forms(
+            {
+                local: node
+                for local, node in self.definitions.items()
+                if isinstance(node, ast.FunctionDef)
+            }
+        )
+
+    def implementations(self, first: str, second: str) -> tuple[Any, ...]:
+        """Implementations that have both mistakes; none when the two cannot be merged."""
+        with self._lock:
+            if (first, second) not in self._made:
+                self._made[first, second] = self._merged(first, second)
+            return self._made[first, second]
+
+    def _merged(self, first: str, second: str) -> tuple[Any, ...]:
+        base, one, other = (self._tree(local) for local in (self.exercise, first, second))
+        if base is None or one is None or other is None:
+            return ()
+        alone = {key(base), key(one), key(other)}
+        found: dict[int, ast.AST] = {}
+        for tree in merges(base, one, other):
+            if key(tree) not in alone:
+                found.setdefault(key(tree), tree)
+            if len(found) == MAX_MERGES:
+                break
+        made = (self._compiled(tree) for tree in found.values())
+        return tuple(implementation for implementation in made if implementation is not None)
+
+    def alone(self, local: str) -> Any:
+        """The implementation of one definition, made from its normal form; None without one."""
+        tree = self._tree(local)
+        return None if tree is None else self._compiled(tree)
+
+    def _tree(self, local: str) -> ast.AST | None:
+        """A definition in its normal form, as one tree; None when it has no such form."""
+        if local not in self._trees:
+            definition = self.definitions.get(local)
+            try:
+                self._trees[local] = None if definition is None else self._normal(definition)
+            except NoForm:
+                self._trees[local] = None
+        return self._trees[local]
+
+    def _normal(self, definition: ast.FunctionDef | ast.ClassDef) -> ast.AST:
+        base = self.definitions.get(self.exercise)
+        if isinstance(definition, ast.FunctionDef):
+            like = base.args if isinstance(base, ast.FunctionDef) else None
+            return _as_tree(self._forms.of(definition, like))
+        return self._normal_class(definition)
+
+    def _normal_class(self, definition: ast.ClassDef) -> ast.ClassDef:
+        """A class with the methods of the reference that it inherits, sorted by name."""
+        base = self.definitions[self.exercise]
+        inherits = any(
+            isinstance(node, ast.Name) and node.id == self.exercise for node in definition.bases
+        )
+        methods = {node.name: node for node in _methods(base)} if inherits else {}
+        own = {node.name: node for node in _methods(definition)}
+        if inherits and any(_calls_super(node) for node in own.values()):
+            raise NoForm
+        methods |= own
+        rest = [
+            node
+            for node in definition.body
+            if not isinstance(node, ast.FunctionDef) and not _is_text(node)
+        ]
+        made = [_as_method(local, self._forms.of(node)) for local, node in sorted(methods.items())]
+        bases = base.bases if inherits and isinstance(base, ast.ClassDef) else definition.bases
+        return ast.ClassDef(
+            name=self.exercise, bases=bases, keywords=definition.keywords, body=[*rest, *made],
+            decorator_list=[],
+        )  # fmt: skip
+
+    def _compiled(self, tree: ast.AST) -> Any:
+        if isinstance(tree, ast.ClassDef):
+            body = [_from_method(node) for node in tree.body]
+            definition: ast.stmt = ast.ClassDef(
+                name=tree.name, bases=tree.bases, keywords=tree.keywords, body=body,
+                decorator_list=[],
+            )  # fmt: skip
+        else:
+            assert isinstance(tree, ast.Module)
+            definition = _as_function(self.exercise, tree)
+        namespace = {**self.namespace, "_Once": Once}
+        text = ast.unparse(ast.fix_missing_locations(_copied(definition)))
+        try:
+            exec(compile(text, f"<{self.exercise}, merged>", "exec"), namespace)
+        except Exception:  # a merge need not be a program
+            return None
+        return namespace[self.exercise]
+
+
+class Once:
+    """Values of parts that stand in several places, computed when first needed."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, Any] = {}
+
+    def __call__(self, number: int, compute: Callable[[], Any]) -> Any:
+        """The value of one part."""
+        if number not in self._values:
+            self._values[number] = compute()
+        return self._values[number]
+
+
+def _definitions(source: str, exercise: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """Functions and classes of a file; of one name the misconception, else the last."""
+    found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
+    sure: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name not in sure:
+            found[node.name] = node
+            if any(_registers(decorator, exercise) for decorator in node.decorator_list):
+                sure.add(node.name)
+    return found
+
+
+def _registers(decorator: ast.expr, exercise: str) -> bool:
+    function = decorator.func if isinstance(decorator, ast.Call) else None
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr == "misconception"
+        and isinstance(function.value, ast.Name)
+        and function.value.id == exercise
+    )
+
+
+def _methods(definition: ast.AST) -> list[ast.FunctionDef]:
+    body = definition.body if isinstance(definition, ast.ClassDef) else []
+    return [node for node in body if isinstance(node, ast.FunctionDef)]
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _calls_super(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == "super" for part in ast.walk(node))
+
+
+# A form as one tree, so that trees are all there is to merge: [what is done before], value,
+# [what is done after], arguments, each in a place of its own.
+
+
+def _as_tree(form: Form) -> ast.Module:
+    return ast.Module(
+        body=[
+            ast.FunctionDef(name="_", args=form.arguments, body=[], decorator_list=[]),
+            ast.If(test=ast.Constant(value=1), body=list(form.before), orelse=[]),
+            ast.Expr(value=form.value),
+            ast.If(test=ast.Constant(value=2), body=list(form.after), orelse=[]),
+        ],
+        type_ignores=[],
+    )
+
+
+def _as_method(local: str, form: Form) -> ast.FunctionDef:
+    return ast.FunctionDef(
+        name=local, args=form.arguments, body=_as_tree(form).body[1:], decorator_list=[]
+    )
+
+
+def _from_method(node: ast.stmt) -> ast.stmt:
+    if not isinstance(node, ast.FunctionDef):
+        return node
+    head = ast.FunctionDef(name="_", args=node.args, body=[], decorator_list=[])
+    return _as_function(node.name, ast.Module(body=[head, *node.body], type_ignores=[]))
+
+
+def _as_function(local: str, tree: ast.Module) -> ast.FunctionDef:
+    head, before, value, after = tree.body
+    assert isinstance(head, ast.FunctionDef) and isinstance(value, ast.Expr)
+    assert isinstance(before, ast.If) and isinstance(after, ast.If)
+    statements = [*before.body, assignment("_result", value.value), *after.body]
+    shared = _shared_parts(statements)
+    body: list[ast.stmt] = [_with_once(node, shared) for node in statements]
+    once = ast.Call(func=name("_Once"), args=[], keywords=[])
+    return ast.FunctionDef(
+        name=local,
+        args=head.args,
+        body=[assignment("_once", once), *body, ast.Return(value=name("_result"))],
+        decorator_list=[],
+    )
+
+
+def _shared_parts(statements: Sequence[ast.stmt]) -> dict[int, int]:
+    """Expressions of the value that stand in more than one place, numbered."""
+    counts: dict[int, int] = {}
+
+    def count(node: ast.AST) -> None:
+        if isinstance(node, (ast.Call, ast.BinOp)):
+            counts[key(node)] = counts.get(key(node), 0) + 1
+            if counts[key(node)] > 1:
+                return
+        if not isinstance(node, _SCOPES):
+            for child in children(node):
+                count(child)
+
+    for statement in statements:
+        if isinstance(statement, ast.Assign) and _is_result(statement):
+            count(statement.value)
+    return {number: place for place, number in enumerate(counts) if counts[number] > 1}
+
+
+def _is_result(statement: ast.Assign) -> bool:
+    target = statement.targets[0]
+    return isinstance(target, ast.Name) and target.id == "_result"
+
+
+def _with_once(statement: ast.stmt, shared: Mapping[int, int]) -> ast.stmt:
+    """The statement of the value, its shared parts computed once; any other as it is."""
+    if not (isinstance(statement, ast.Assign) and _is_result(statement)):
+        return statement
+
+    def visit(node: ast.AST) -> ast.AST:
+        if isinstance(node, _SCOPES):
+            return node
+        made: ast.AST = rebuilt(node, visit)
+        if isinstance(node, ast.expr) and key(node) in shared:
+            nothing = ast.arguments(
+                posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
+            )
+            assert isinstance(made, ast.expr)
+            compute = ast.Lambda(args=nothing, body=made)
+            number = ast.Constant(value=shared[key(node)])
+            return ast.Call(func=name("_once"), args=[number, compute], keywords=[])
+        return made
+
+    made = visit(statement.value)
+    assert isinstance(made, ast.expr)
+    return assignment("_result", made)
+
+
+def _copied(node: ast.AST) -> ast.AST:
+    """A tree without shared parts, as `ast` wants it for places and contexts."""
+    made: dict[str, Any] = {}
+    for field in node._fields:
+        value = getattr(node, field, None)
+        if isinstance(value, list):
+            made[field] = [_copied(v) if isinstance(v, ast.AST) else v for v in value]
+        else:
+            made[field] = _copied(value) if isinstance(value, ast.AST) else value
+    return type(node)(**made)
