@@ -22,6 +22,7 @@ import numpy as np
 from autograder.exercise import AuthoringError, CaseDefinition, Exercise, Misconception
 from autograder.forbidden import watched_for
 from autograder.observe.inprocess import observe
+from autograder.pairs import Merger, pairs_of
 from autograder.program import Call, Observed, Program, Step
 from autograder.specification import Case, ExerciseSpec, KnownMistake, LazyMap
 from autograder.wire import in_double
@@ -66,6 +67,7 @@ class Pack:
     exercises: dict[str, Exercise]
     modules: dict[str, types.ModuleType]
     sources: dict[str, str] = field(repr=False)
+    _mergers: dict[str, Merger] = field(default_factory=dict, repr=False)
 
     def versions(self) -> dict[str, str]:
         """A digest of each exercise's file: it changes when the exercise does."""
@@ -118,6 +120,13 @@ class Pack:
         """Run a program with `implementation` standing where the exercise's own code stands."""
         namespace = {**vars(self.modules[name]), name: implementation}
         return observe(namespace, program)
+
+    def _merger(self, name: str) -> Merger:
+        """What makes pairs of an exercise's misconceptions; with their trees once parsed."""
+        if name not in self._mergers:
+            made = Merger(self.sources[name], name, vars(self.modules[name]))
+            return self._mergers.setdefault(name, made)  # two threads may have made one
+        return self._mergers[name]
 
     def _draw_case(
         self,
@@ -174,6 +183,13 @@ class Pack:
             explanations=LazyMap(
                 tuple(implementations),
                 lambda key: self.observe(exercise.name, implementations[key], program),
+            ),
+            pairs=LazyMap(
+                pairs_of(tuple(implementations)) if exercise.name in self.sources else (),
+                lambda pair: tuple(
+                    self.observe(exercise.name, merged, program)
+                    for merged in self._merger(exercise.name).implementations(*pair)
+                ),
             ),
             separates=tuple(name for name in definition.separates if name not in kept_back),
             hidden=definition.hidden,

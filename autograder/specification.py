@@ -139,15 +139,26 @@ class CaseView:
         return self.calls[-1].expected
 
 
+# Names of two misconceptions that one implementation has together.
+Pair = tuple[str, str]
+
+
 @dataclass(frozen=True)
 class Case:
-    """A drawn case: what is run, what the reference gave, what each misconception gives."""
+    """A drawn case: what is run, what the reference gave, what each misconception gives.
+
+    pairs: what implementations with two misconceptions at once give, one for each way to
+        merge them; a key for self-checks has none, since they would take more room than all
+        the rest.
+    tolerance: the author's bound for this case, before the exercise's.
+    """
 
     name: str
     title: str
     program: Program
     expected: tuple[Observed, ...]
     explanations: Mapping[str, tuple[Observed, ...]] = field(default_factory=dict)
+    pairs: Mapping[Pair, tuple[tuple[Observed, ...], ...]] = field(default_factory=dict)
     separates: tuple[str, ...] = ()
     hidden: bool = False
     kind: CaseKind = "separating"
@@ -243,20 +254,20 @@ class LazySequence(Sequence[Any]):
         return self._compute(range(self._length)[index])
 
 
-class LazyMap(Mapping[str, Any]):
+class LazyMap(Mapping[Any, Any]):
     """A mapping whose values are computed when first asked for, once.
 
     Misconceptions are run only for cases that somebody failed, so a class of right
     submissions never pays for them.
     """
 
-    def __init__(self, keys: Sequence[str], compute: Callable[[str], Any]) -> None:
-        self._keys = tuple(keys)
+    def __init__(self, keys: Sequence[Any], compute: Callable[[Any], Any]) -> None:
+        self._keys = dict.fromkeys(keys)
         self._compute = compute
-        self._values: dict[str, Any] = {}
+        self._values: dict[Any, Any] = {}
         self._lock = threading.RLock()  # a class is judged in several threads
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         if key not in self._keys:
             raise KeyError(key)
         with self._lock:
@@ -267,7 +278,7 @@ class LazyMap(Mapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return key in self._keys  # without computing it
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self._keys)
 
     def __len__(self) -> int:
