@@ -133,6 +133,10 @@ def _torch_modes() -> Any:
             return function(*args, **(kwargs or {}))
 
     class Operators(TorchDispatchMode):  # type: ignore[misc]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # PyTorch would import its compiler at the first call, for seconds
+
         def __init__(self, names: Mapping[str, str], note: Note) -> None:
             super().__init__()
             self.names, self.note = names, note
@@ -146,6 +150,10 @@ def _torch_modes() -> Any:
             return function(*args, **(kwargs or {}))
 
     class Allocations(TorchDispatchMode):  # type: ignore[misc]
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # PyTorch would import its compiler at the first call, for seconds
+
         def __init__(self) -> None:
             super().__init__()
             self.largest = 0
