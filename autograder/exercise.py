@@ -53,7 +53,7 @@ class CaseDefinition:
     """A case as its author wrote it: a function of a random generator.
 
     raises: name of the exception that the reference raises in it, and a solution has to.
-    watch: what its calls are watched for beside their arguments. tolerance: see Exercise.case.
+    explained, watch, tolerance: see Exercise.case.
     """
 
     name: str
@@ -63,6 +63,7 @@ class CaseDefinition:
     hidden: bool
     kind: CaseKind
     raises: str | None = None
+    explained: bool = True
     watch: tuple[str, ...] = ()
     tolerance: Bound | None = None
 
@@ -130,6 +131,7 @@ class Exercise:
         hidden: bool = False,
         kind: CaseKind = "separating",
         raises: type[Exception] | None = None,
+        explained: bool = True,
         watch: Sequence[str] = (),
         tolerance: Bound | None = None,
     ) -> Callable[[CaseFunction], CaseFunction]:
@@ -137,6 +139,8 @@ class Exercise:
 
         raises: the exception that the reference raises in it. Any other exception of the
         reference is a mistake in the pack, not a part of the exercise.
+        explained: False for a case so large that running every misconception on it would take
+        too long; it tells right from wrong, and nothing about the cause.
         watch: ("allocation",) notes the largest tensor made by each call of the case, for the
         check `largest_allocation`. tolerance: a bound for the results of this case's calls, in
         place of the exercise's.
@@ -161,6 +165,7 @@ class Exercise:
                 hidden=hidden,
                 kind=kind,
                 raises=wanted,
+                explained=explained,
                 watch=tuple(watch),
                 tolerance=tolerance,
             )

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.cases import called_again
 from autograder.exercise import AuthoringError, CaseDefinition, Exercise, Misconception
 from autograder.forbidden import watched_for
 from autograder.observe.inprocess import observe
@@ -86,19 +87,23 @@ class Pack:
         exercise = self.exercises[name]
         known = [m for m in exercise.misconceptions if not (public_only and m.hidden)]
         watched = watched_for(exercise.forbids)
-        cases = tuple(
+        cases = [
             # operators are looked at in one case: see Program.operators
             self._draw_case(exercise, definition, seed, known, watched, operators=number == 0)
             for number, definition in enumerate(exercise.cases)
             if not (public_only and definition.hidden)
-        )
+        ]
+        again = called_again(exercise, cases) if name in self.sources else None
+        if again is not None:
+            case = self._draw_case(exercise, again, seed, known, watched, operators=False)
+            cases.append(case)
         mistakes = tuple(
             KnownMistake(m.name, m.sentence, m.hint, m.credit, m.hidden) for m in known
         )
         return ExerciseSpec(
             name=name,
             points=exercise.points,
-            cases=cases,
+            cases=tuple(cases),
             checks=tuple(exercise.checks),
             mistakes=mistakes,
             parameters=exercise.parameters,
@@ -122,7 +127,7 @@ class Pack:
         return observe(namespace, program)
 
     def _merger(self, name: str) -> Merger:
-        """What makes pairs of an exercise's misconceptions; with their trees once parsed."""
+        """What makes pairs of an exercise's misconceptions, with their trees once parsed."""
         if name not in self._mergers:
             made = Merger(self.sources[name], name, vars(self.modules[name]))
             return self._mergers.setdefault(name, made)  # two threads may have made one
@@ -173,8 +178,8 @@ class Pack:
             raise AuthoringError(
                 f"{what}: the reference should raise {definition.raises} and raised {got}"
             )
-        implementations = {m.name: m.implementation for m in known}
-        kept_back = {m.name for m in exercise.misconceptions} - set(implementations)
+        kept_back = {m.name for m in exercise.misconceptions} - {m.name for m in known}
+        implementations = {m.name: m.implementation for m in known if definition.explained}
         return Case(
             name=definition.name,
             title=definition.title,
@@ -248,10 +253,12 @@ def load_pack(course: Path, assignment: str) -> Pack:
         found.prompt = (module.__doc__ or "").strip()
         modules[name], exercises[name] = module, found
     order = _in_order(list(exercises.values()))
-    for module in modules.values():
+    for own, module in modules.items():
         for name, other in exercises.items():
-            # siblings as plain functions; its own name too, so that a reference recurses
-            vars(module)[name] = other.reference
+            # siblings as plain functions and classes; its own name stays the exercise, which
+            # cases hand to `autograder.cases`, and which can be called like its reference
+            if name != own:
+                vars(module)[name] = other.reference
     title = (about.__doc__ or assignment).strip().splitlines()[0]
     return Pack(
         name=assignment,

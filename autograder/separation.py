@@ -14,11 +14,19 @@ import numpy as np
 
 from autograder.diagnose import summary
 from autograder.form import Step, judge_form
-from autograder.numerics import error_ratio, magnitude_of
+from autograder.numerics import HALF_TYPES, error_ratio, magnitude_of
 from autograder.observe.protocol import Opaque
 from autograder.program import Backward, Call, Construct, LoadWeights, Mode, Observed, ReadAxes
 from autograder.results_view import Part, expected_count, part_of, parts_of, shown
 from autograder.specification import Case, ExerciseSpec
+
+# A wrong variant stands at least this many times further off than the furthest right one.
+ENOUGH = 100.0
+# Two units in the last place of a half type are 0.2% or 1.6%: less room, the bound is its own.
+ENOUGH_IN_HALF = 3.0
+# A right variant that nobody wrote yet may round to a tenth of the tolerance. With this floor
+# a wrong one must stand ten tolerances off, whatever the pack's own right variants do.
+LEAST_RIGHT = 0.1
 
 # Steps that give nothing to be compared.
 _SILENT = (Construct, LoadWeights, Mode)
@@ -26,6 +34,62 @@ _SILENT = (Construct, LoadWeights, Mode)
 
 class DiffersInKind(Exception):
     """Two results between which there is no distance."""
+
+
+Observations = Mapping[str, Sequence[Observed]]
+
+
+def separate(
+    spec: ExerciseSpec, right: Sequence[Observations], wrong: Mapping[str, Observations]
+) -> tuple[float | None, list[str]]:
+    """(smallest wrong error over largest right one, a sentence for each that is too near).
+
+    Each wrong variant counts at its most telling case. Cases in half precision, where less is
+    enough, have a largest right error of their own.
+    """
+    allowed = {case.name: enough(spec, case) for case in spec.cases}
+    furthest = dict.fromkeys(allowed.values(), LEAST_RIGHT)
+    for observations in right:
+        for case, error in _by_case(spec, observations).items():
+            furthest[allowed[case]] = max(furthest[allowed[case]], error or 0.0)
+    smallest: float | None = None
+    too_near: list[str] = []
+    for name, observations in wrong.items():
+        errors = _by_case(spec, observations)
+        if _differs_in_kind(list(errors.values())):
+            continue
+        times = {case: (error or 0.0) / furthest[allowed[case]] for case, error in errors.items()}
+        best = max(times, key=lambda case: times[case] / allowed[case])
+        smallest = times[best] if smallest is None else min(smallest, times[best])
+        if times[best] < allowed[best]:
+            too_near.append(
+                f"{name} stands only {times[best]:.3g} times further off than the furthest "
+                f"right variant, below {allowed[best]:g}; add a case that tells it apart"
+            )
+    return smallest, too_near
+
+
+def _by_case(spec: ExerciseSpec, observations: Observations) -> dict[str, float | None]:
+    return {
+        case.name: error_of(spec, case, observations[case.name])
+        for case in spec.cases
+        if case.name in observations
+    }
+
+
+def _differs_in_kind(errors: Sequence[float | None]) -> bool:
+    """Whether size says nothing: it differs in kind somewhere, or beside values that are right."""
+    known = [error for error in errors if error is not None]
+    if not known or len(known) < len(errors):
+        return True
+    return max(known) == float("inf") or max(known) <= 1.0
+
+
+def enough(spec: ExerciseSpec, case: Case) -> float:
+    """How many times further off a wrong variant has to stand in a case, to be told apart."""
+    calls = (index for index, _ in case.program.calls)
+    dtypes = {dtype for index in calls for dtype in Step(spec, case, index).input_dtypes()}
+    return ENOUGH_IN_HALF if spec.half_precision and dtypes & set(HALF_TYPES) else ENOUGH
 
 
 def error_of(spec: ExerciseSpec, case: Case, observed: Sequence[Observed]) -> float | None:
@@ -53,6 +117,8 @@ def _errors(spec: ExerciseSpec, case: Case, observed: Sequence[Observed]) -> Ite
         if isinstance(done, _SILENT):
             continue
         step = Step(spec, case, index)
+        if isinstance(done, Call) and judge_form(step, got.value, wanted.value) is not None:
+            raise DiffersInKind
         seen = shown if isinstance(done, ReadAxes) else _as_it_is
         pairs = list(_pairs(seen(got.value), seen(wanted.value)))
         # gradients of one step are as exact as the largest of them needs, see `comparison`

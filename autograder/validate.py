@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,23 +20,18 @@ from typing import Any
 import msgspec
 
 from autograder.checks import PackFault
-from autograder.diagnose import same_outcome
+from autograder.diagnose import Likeness, likeness
 from autograder.exercise import AuthoringError, Exercise
 from autograder.judge import judge, judge_case
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.program import Observed
 from autograder.quiz import load_quiz
-from autograder.separation import error_of
+from autograder.separation import separate
 from autograder.source_rules import broken_rules
 from autograder.specification import Case, ExerciseSpec
 
 Observations = Mapping[str, tuple[Observed, ...]]
 
-# A wrong variant stands at least this many times further off than the furthest right one.
-SEPARATION = 100.0
-# A right variant that nobody wrote yet may round to a tenth of the tolerance. With this floor
-# a wrong one must stand ten tolerances off, whatever the pack's own right variants do.
-LEAST_RIGHT = 0.1
 # Fewer exercises than this are examined here: a process for them would start for longer.
 WORTH_PROCESSES = 4
 
@@ -161,7 +156,11 @@ class _Examination:
         self.exercise: Exercise = pack.exercises[spec.name]
         # what the judge compares with is what is examined: nothing is run twice
         self.mistakes: dict[str, Observations] = {
-            known.name: {case.name: case.explanations[known.name] for case in spec.cases}
+            known.name: {
+                case.name: case.explanations[known.name]
+                for case in spec.cases
+                if known.name in case.explanations
+            }
             for known in self.exercise.misconceptions
         }
 
@@ -174,12 +173,17 @@ class _Examination:
         passed = [self._passes(observations, what) for what, observations in right.items()]
         matrix = {case.name: self._caught_in(case) for case in spec.cases}
         named = sum(self._is_named(name) for name in self.mistakes)
-        self._complain_of_equals()
+        self._complain_of_equals(matrix)
         blind = self._complain_of_cases(matrix)
         self._complain_of_public_coverage(matrix)
         for sentence in broken_rules(exercise):
             self._complain(sentence)
-        separation = self._separation(list(right.values()), matrix)
+        caught = {name for names in matrix.values() for name in names}
+        separation, too_near = separate(
+            spec, list(right.values()), {name: self.mistakes[name] for name in caught}
+        )
+        for sentence in too_near:
+            self._complain(sentence)
         return ExerciseReport(
             name=spec.name,
             reference_passes=passed[0],
@@ -220,7 +224,8 @@ class _Examination:
         return tuple(
             name
             for name, observations in self.mistakes.items()
-            if judge_case(self.spec, case, observations[case.name]) is not None
+            if case.name in observations
+            and judge_case(self.spec, case, observations[case.name]) is not None
         )
 
     def _is_named(self, name: str) -> bool:
@@ -228,7 +233,7 @@ class _Examination:
             self._complain(f"the misconception {name} is not written yet")
             return False
         result = judge(self.spec, self.mistakes[name])
-        if result.outcome == "passed":
+        if result.outcome in ("passed", "infrastructure"):  # no fault in what was observed
             self._complain(f"no case sees the misconception {name}; add one that does")
             return False
         if result.misconceptions != (name,):
@@ -237,20 +242,26 @@ class _Examination:
             return False
         return True
 
-    def _complain_of_equals(self) -> None:
+    def _complain_of_equals(self, matrix: Mapping[str, Sequence[str]]) -> None:
         names = list(self.mistakes)
         for position, left in enumerate(names):
             for right in names[position + 1 :]:
-                if all(
-                    same_outcome(
-                        self.spec,
-                        case,
-                        self.mistakes[left][case.name],
-                        self.mistakes[right][case.name],
-                    )
-                    for case in self.spec.cases
-                ):
+                if self._are_one(left, right, matrix):
                     self._complain(f"{left} and {right} give equal results: they are one")
+
+    def _are_one(self, left: str, right: str, matrix: Mapping[str, Sequence[str]]) -> bool:
+        """Whether nothing tells two misconceptions apart, a message of an exception neither."""
+        alike: set[Likeness] = set()
+        for case in self.spec.cases:
+            if not case.explanations:
+                continue
+            mine, theirs = self.mistakes[left][case.name], self.mistakes[right][case.name]
+            like = likeness(self.spec, case, mine, theirs)
+            if like is None:
+                return False
+            if left in matrix[case.name]:
+                alike.add(like)
+        return alike != {Likeness.SAME_EXCEPTION}  # which is no evidence alone, see `diagnose`
 
     def _complain_of_cases(self, matrix: Mapping[str, Sequence[str]]) -> int:
         """Cases that do not see what they say; returns how many are blind."""
@@ -287,39 +298,6 @@ class _Examination:
                     f"no public case sees the public misconception {known.name}; add one, or "
                     "make it hidden"
                 )
-
-    def _separation(
-        self, right: Sequence[Observations], matrix: Mapping[str, Sequence[str]]
-    ) -> float | None:
-        """Smallest wrong error over largest right one, each at its most telling case."""
-        errors = (error for observations in right for error in self._errors(observations))
-        largest_right = max((error for error in errors if error is not None), default=0.0)
-        largest_right = max(largest_right, LEAST_RIGHT)
-        smallest_wrong: float | None = None
-        for name, observations in self.mistakes.items():
-            worst = _worst(list(self._errors(observations)))
-            if worst is None:
-                continue  # it differs in kind somewhere
-            caught = any(name in names for names in matrix.values())
-            if caught and worst / largest_right < SEPARATION:
-                self._complain(
-                    f"{name} stands only {worst / largest_right:.3g} times further off than the "
-                    f"furthest right variant, below {SEPARATION:g}; add a case that tells it apart"
-                )
-            smallest_wrong = worst if smallest_wrong is None else min(smallest_wrong, worst)
-        return None if smallest_wrong is None else smallest_wrong / largest_right
-
-    def _errors(self, observations: Observations) -> Iterator[float | None]:
-        for case in self.spec.cases:
-            yield error_of(self.spec, case, observations[case.name])
-
-
-def _worst(errors: Sequence[float | None]) -> float | None:
-    """The largest of some errors; None when one of them is a difference in kind."""
-    known = [error for error in errors if error is not None]
-    if not known or len(known) < len(errors) or max(known) == float("inf"):
-        return None
-    return max(known)
 
 
 def _not_written(observations: Observations) -> bool:
