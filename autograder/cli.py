@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -137,8 +138,14 @@ def check(
 def build(
     assignments: Annotated[list[str] | None, typer.Argument(help="By default all.")] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; say what is stale.")
+        bool, typer.Option("--check", help="Write nothing; say what is stale, and what leaks.")
     ] = False,
+    archive: Annotated[
+        list[Path] | None,
+        typer.Option(
+            exists=True, help="With --check: a wheel, sdist or zip file to look for secrets in too."
+        ),
+    ] = None,
     course: CourseOption = None,
 ) -> None:
     """Write source/ and assignments/ from solutions/."""
@@ -150,12 +157,29 @@ def build(
         wrong = stale(root, assignments or ())
         for path in wrong:
             print(f"stale: {path.relative_to(root)}")
+        leaks = _leaks(root, assignments or (), archive or ())
         if wrong:
             _fail(f"{len(wrong)} generated files are stale; run autograder build", 1)
+        if leaks:
+            _fail(f"{leaks} secrets are in what students get; take them out and build again", 1)
         print("All generated files are up to date.")
         return
+    if archive:
+        raise CalledWrongly("--archive belongs to --check; add it")
     for path in build_all(root, assignments or ()):
         print(f"wrote {path.relative_to(root)}" if path.exists() else f"removed {path}")
+
+
+def _leaks(root: Path, assignments: Sequence[str], archives: Sequence[Path]) -> int:
+    """Print what the releases and archives hold of the solutions; how much it is."""
+    from autograder.leaks import scan
+
+    report = scan(root, assignments, archives, drawn=True)
+    for leak in report.leaks:
+        print(f"leak: {leak}")
+    if not report.leaks:
+        print(f"No secrets found in {report.files} files.")
+    return len(report.leaks)
 
 
 @app.command()

@@ -1,0 +1,400 @@
+"""What students must not get, read from solutions/ by its syntax: nothing in there is run.
+
+A secret becomes patterns: sequences of words and signs, without white space, quotes and
+comments, so that how a text is laid out or quoted does not matter. Code gives its logical
+lines and pairs of them, a text gives windows of it, so that a part of a secret is found too.
+
+What the assignment itself teaches openly (docstrings, prompts, public cases, the notebook's
+prose) is no secret, unless it holds more than half of one.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import re
+import tokenize
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from autograder.leaks.places import fingerprint
+from autograder.quiz import Question, load_quiz
+from autograder.signature import AuthoringError
+
+# A line of code with fewer words and signs says nothing: `n = X.shape[1]` has 8.
+LINE, PAIR, WINDOW = 9, 12, 14
+# What is looked for where it is not at home: in the releases of other sets, in the package.
+STRONG = 30
+# Words of a text: the whole of it, and windows of it.
+TEXT, TEXT_WINDOW, TEXT_STRONG = 4, 8, 16
+# Names in a compiled function, with fewer of which it could be anybody's.
+NAMES = 4
+# Digits from which a number is one of a kind.
+DIGITS = 4
+
+Tokens = tuple[str, ...]
+
+_LAYOUT = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
+_TOKEN = re.compile(r"\w+|[^\w\s\"'“”\\`]")
+
+
+def tokens_of(text: str) -> Tokens:
+    """Words and signs, without white space and quotes."""
+    return tuple(_TOKEN.findall(text))
+
+
+@dataclass(frozen=True)
+class Secret:
+    """One thing that students must not get.
+
+    what: for people, “the reference of softmax”. definition: the name that GIVEN may say.
+    names, strings: what is secret as a whole value only, such as a short title.
+    """
+
+    assignment: str
+    what: str
+    definition: str
+    patterns: tuple[Tokens, ...] = ()
+    strong: tuple[Tokens, ...] = ()
+    strings: tuple[str, ...] = ()
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is a reference solution, which a set may give."""
+        return self.what.startswith("the reference of ")
+
+
+@dataclass
+class Known:
+    """The secrets of one set, and what it says openly.
+
+    hidden, public: names of cases and misconceptions by exercise. given: definitions that the
+    set shows on purpose, with the reason.
+    """
+
+    assignment: str
+    secrets: list[Secret] = field(default_factory=list)
+    open_texts: list[str] = field(default_factory=list)
+    open_strings: set[str] = field(default_factory=set)
+    hidden: dict[str, set[str]] = field(default_factory=dict)
+    public: dict[str, set[str]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+    numbers: dict[float, str] = field(default_factory=dict)
+    code: dict[str, str] = field(default_factory=dict)  # of each exercise
+    sources: dict[str, str] = field(default_factory=dict)  # of each file
+
+    @cached_property
+    def compiled(self) -> dict[str, str]:
+        """What the functions of the solutions are known by when compiled → whose they are."""
+        found: dict[str, str] = {}
+        secret = {each.definition for each in self.secrets}
+        for name, source in self.sources.items():
+            for code in _codes(compile(source, name, "exec", dont_inherit=True)):
+                if code.co_name not in secret:
+                    continue
+                for digest in _digests(code):
+                    found[digest] = f"the code of {code.co_name} in the solution of {name}"
+        return found
+
+
+def secrets_of(folder: Path) -> Known:
+    """Everything secret in an assignment's folder of solutions."""
+    known = Known(folder.name, given=_given(folder / "__init__.py"))
+    for path in sorted(folder.glob("*.py")):
+        source = path.read_text("utf-8")
+        tree = ast.parse(source, str(path))
+        known.open_texts.append(ast.get_docstring(tree) or "")
+        if path.stem != "__init__":
+            known.sources[path.stem] = source
+            _File(known, path.stem, source, tree).read()
+    for question in load_quiz(folder):
+        _read_question(known, question)
+    return known
+
+
+def _given(path: Path) -> Mapping[str, str]:
+    """GIVEN = {"MultiHeadAttention": "ps6 is released after ps3 is closed"}."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["GIVEN"]:
+            try:
+                found = ast.literal_eval(node.value)
+            except ValueError:
+                found = None
+            if not isinstance(found, dict) or not all(
+                isinstance(name, str) and isinstance(reason, str) and reason.strip()
+                for name, reason in found.items()
+            ):
+                raise AuthoringError(
+                    f"{path}: GIVEN is a dict of names of definitions and the reason why students "
+                    'get each, such as {"MultiHeadAttention": "ps3 is closed by then"}'
+                )
+            return found
+    return {}
+
+
+class _File:
+    """An exercise's file, definition by definition."""
+
+    def __init__(self, known: Known, name: str, source: str, tree: ast.Module) -> None:
+        self.known, self.name, self.source, self.tree = known, name, source, tree
+        self.lines, self.comments = _read_lines(source)
+
+    def read(self) -> None:
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                self._definition(node)
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                self.known.open_texts.append(ast.unparse(node))
+
+    def _definition(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        kind, call = _registration(node)
+        words = [_text(argument) for argument in call.args] if call else []
+        words += [_text(k.value) for k in call.keywords if k.arg == "hint"] if call else []
+        hidden = call is not None and _says(call, "hidden")
+        whose = f"{node.name} of {self.name}"
+        match kind:
+            case "exercise":
+                self._open_signature(node)
+                self._open_checks(call)
+                self._add(f"the reference of {self.name}", node, whole_body=True)
+            case "alternative":
+                self._add(f"the alternative {whose}", node, words)
+            case "misconception":
+                self._name(node.name, hidden)
+                self._add(f"the misconception {whose}", node)
+                if hidden:
+                    self._add(f"the hidden misconception {whose}", None, words, node.name)
+                else:
+                    self._open(words)
+            case "case":
+                self._name(node.name, hidden)
+                if hidden:
+                    self._add(f"the hidden case {whose}", node, words, node.name)
+                else:
+                    self._open(words)
+            case "check":
+                self._open(words)
+                if call is not None and _says(call, "public"):
+                    self._open([self._source_of(node)])
+                else:
+                    self._add(f"the check {whose}", node)
+            case _:
+                self._add(f"the helper {whose}", node)
+
+    def _name(self, name: str, hidden: bool) -> None:
+        kind = self.known.hidden if hidden else self.known.public
+        kind.setdefault(self.name, set()).add(name)
+
+    def _open(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.known.open_texts.append(text)
+            self.known.open_strings.add(_plain(text))
+
+    def _open_checks(self, call: ast.Call | None) -> None:
+        """The lines of built-in checks."""
+        for part in ast.walk(call) if call else ():
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                self._open([part.value])
+
+    def _open_signature(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        """What stands in the stub."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.FunctionDef | ast.ClassDef):
+                self.known.open_texts.append(ast.get_docstring(part) or "")
+            if isinstance(part, ast.FunctionDef):
+                self.known.open_texts.append(f"def {part.name}({ast.unparse(part.args)}):")
+
+    def _add(
+        self,
+        what: str,
+        node: ast.FunctionDef | ast.ClassDef | None,
+        texts: Sequence[str] = (),
+        name: str = "",
+        whole_body: bool = False,
+    ) -> None:
+        """A secret made of a definition's code, of texts, and of a name."""
+        patterns: list[Tokens] = []
+        strong: list[Tokens] = []
+        for body in _bodies(node) if node else ():
+            lines = self._lines_in(body)
+            patterns += code_patterns(lines, whole=whole_body)
+            strong += windows([token for line in lines for token in line], STRONG)
+            texts = [*texts, *self._comments_in(body)]
+        for text in texts:
+            patterns += text_patterns(text)
+            strong += windows(tokens_of(text), TEXT_STRONG)
+        if name:
+            patterns.append(("def", name, "("))
+        strings = tuple(plain for text in texts if len(plain := _plain(text)) > 2)
+        definition = node.name if node else name
+        secret = Secret(
+            self.known.assignment,
+            what,
+            definition,
+            tuple(dict.fromkeys(patterns)),
+            tuple(dict.fromkeys(strong)),
+            strings,
+        )
+        self.known.secrets.append(secret)
+        if whole_body and node:
+            self.known.code[definition] = self._source_of(node)
+
+    def _source_of(self, node: ast.stmt) -> str:
+        return "\n".join(self.source.split("\n")[node.lineno - 1 : node.end_lineno])
+
+    def _lines_in(self, body: Sequence[ast.stmt]) -> list[Tokens]:
+        first, last = body[0], body[-1].end_lineno or 0
+        found = [line for start, line in self.lines if first.lineno <= start <= last]
+        if not found:  # def f(x): return x
+            return [tokens_of(ast.unparse(part)) for part in body]
+        return found
+
+    def _comments_in(self, body: Sequence[ast.stmt]) -> Iterator[str]:
+        first, last = body[0].lineno - 1, body[-1].end_lineno or 0
+        return (text for line, text in self.comments if first <= line <= last)
+
+
+def _read_lines(source: str) -> tuple[list[tuple[int, Tokens]], list[tuple[int, str]]]:
+    """(number, words) of each line as Python sees it, and (number, text) of each comment."""
+    lines: list[tuple[int, Tokens]] = []
+    comments: list[tuple[int, str]] = []
+    words: list[str] = []
+    start = 0
+    for kind, text, (row, _), _, _ in tokenize.generate_tokens(io.StringIO(source).readline):
+        if kind == tokenize.COMMENT:
+            comments.append((row, text.lstrip("#").strip()))
+        elif kind == tokenize.NEWLINE:
+            lines.append((start, tokens_of(" ".join(words))))
+            words = []
+        elif kind not in _LAYOUT:
+            start = start if words else row
+            words.append(text)
+    return lines, comments
+
+
+def code_patterns(lines: Sequence[Tokens], *, whole: bool) -> list[Tokens]:
+    """Lines that say enough, windows of long ones, pairs of short ones.
+
+    whole: a body that is one short line, such as `return K.T @ Q`, counts too.
+    """
+    found = [line for line in lines if len(line) >= LINE]
+    found += [window for line in lines for window in windows(line, WINDOW)]
+    for one, other in pairwise(lines):
+        if len(pair := (*one, *other)) >= PAIR and min(len(one), len(other)) < LINE:
+            found.append(pair)
+    if whole and len(lines) == 1 and 4 <= len(lines[0]) < LINE:
+        found.append(lines[0])
+    return found
+
+
+def text_patterns(text: str) -> list[Tokens]:
+    """A text of some words, and windows of a long one."""
+    words = tokens_of(text)
+    parts = [words] if len(words) <= TEXT_WINDOW else windows(words, TEXT_WINDOW)
+    return [part for part in parts if _says_something(part)]
+
+
+def _says_something(tokens: Tokens) -> bool:
+    """Whether there are words enough among them, not numbers and signs alone."""
+    return sum(token.isalpha() and len(token) > 1 for token in tokens) >= TEXT
+
+
+def windows(tokens: Sequence[str], size: int) -> list[Tokens]:
+    """Overlapping parts of that size, so that half of a long text is found too."""
+    if len(tokens) < size:
+        return []
+    starts = [*range(0, len(tokens) - size, max(size // 2, 1)), len(tokens) - size]
+    return [tuple(tokens[start : start + size]) for start in starts]
+
+
+def _read_question(known: Known, question: Question) -> None:
+    known.open_texts += [question.prompt, *(option.text for option in question.options)]
+    known.open_strings |= {_plain(option.text) for option in question.options}
+    what = f"the question {question.id}"
+    texts = [question.explanation]
+    texts += [text for option in question.options for text in (option.misconception, option.hint)]
+    texts += [text for _, *words in question.wrong for text in words]
+    answer = tokens_of(str(question.answer))
+    said = [
+        (name, sign, *answer) for name in (question.variable, question.id) for sign in ("=", ":")
+    ]
+    said += [(name, ":", *answer) for name in ("answer",)]
+    if isinstance(question.answer, int | float) and _is_of_a_kind(question.answer):
+        known.numbers[float(question.answer)] = f"the answer of {what}"
+        said.append(answer)
+    elif isinstance(question.answer, str) and len(answer) >= TEXT and not question.options:
+        said.append(answer)
+    known.secrets.append(
+        Secret(known.assignment, f"the answer of {what}", question.id, tuple(said))
+    )
+    for text in texts:
+        known.secrets.append(
+            Secret(
+                known.assignment,
+                f"an explanation or a hint of {what}",
+                question.id,
+                tuple(text_patterns(text)),
+                tuple(windows(tokens_of(text), TEXT_STRONG)),
+                (_plain(text),) if text else (),
+            )
+        )
+
+
+def _is_of_a_kind(number: float) -> bool:
+    digits = f"{number:.15g}".partition("e")[0].replace(".", "").strip("-0")
+    return len(digits) >= DIGITS
+
+
+def _bodies(node: ast.FunctionDef | ast.ClassDef) -> Iterator[list[ast.stmt]]:
+    """The bodies of a function, or of each method of a class, without docstrings."""
+    parts = node.body if isinstance(node, ast.ClassDef) else [node]
+    for part in parts:
+        if isinstance(part, ast.FunctionDef | ast.ClassDef):
+            first = part.body[0]
+            has_words = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+            if body := part.body[1:] if has_words else part.body:
+                yield body
+
+
+def _registration(node: ast.FunctionDef | ast.ClassDef) -> tuple[str, ast.Call | None]:
+    """(`exercise`, `case`, `check`, …, the decorator's call); empty for a helper."""
+    for decorator in node.decorator_list:
+        if isinstance(decorator, ast.Call):
+            if isinstance(decorator.func, ast.Attribute):
+                return decorator.func.attr, decorator
+            if isinstance(decorator.func, ast.Name):
+                return decorator.func.id, decorator
+    return "", None
+
+
+def _says(call: ast.Call, name: str) -> bool:
+    return any(k.arg == name and ast.unparse(k.value) == "True" for k in call.keywords)
+
+
+def _text(node: ast.expr) -> str:
+    value: Any = None
+    with contextlib.suppress(ValueError):
+        value = ast.literal_eval(node)
+    return value if isinstance(value, str) else ""
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (inner for inner in code.co_consts if isinstance(inner, types.CodeType))
+
+
+def _digests(code: types.CodeType) -> Iterator[str]:
+    """By which compiled functions are known again, unless they do next to nothing."""
+    if len(code.co_names) + len(code.co_varnames) >= NAMES:
+        yield fingerprint(code)
+    for inner in _codes(code):
+        yield from _digests(inner)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
