@@ -9,11 +9,12 @@ def odd_batch(rng):
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from autograder.exercise import Exercise
+from autograder.exercise import CaseDefinition, Exercise
 from autograder.program import (
     Backward,
     Construct,
@@ -21,10 +22,15 @@ from autograder.program import (
     LoadWeights,
     Mode,
     Program,
+    ReadAxes,
     Slot,
     Step,
 )
 from autograder.signature import AuthoringError
+from autograder.specification import Case
+
+# Steps that look at what others made: the case that is called again is about its calls.
+_LOOKS = (Backward, DescribeModule, ReadAxes)
 
 # --- inputs ------------------------------------------------------------------------------
 
@@ -157,3 +163,67 @@ def module_program(
             raise AuthoringError(f"{name}: gradients are of a call, and the case has none")
         steps.append(Backward("result", seed=seed, module="module", item=item))
     return Program(tuple(steps))
+
+
+# --- the case that every exercise has ----------------------------------------------------
+
+CALLED_AGAIN = "called_again"
+_DRAWS = 8
+
+
+def called_again(exercise: Exercise, drawn: Sequence[Case]) -> CaseDefinition | None:
+    """A case that calls with the inputs of another, with the same once more, then with new ones.
+
+    It sees a result that is remembered (by nothing, or by the inputs' shapes), state that is
+    kept, and dropout that is not switched off. None where the author does not want it, where a
+    public case has several calls already, and where none has one that it could be made of.
+    """
+    public = [case for case in drawn if not case.hidden]
+    if not exercise.called_again or any(len(case.program.calls) > 1 for case in public):
+        return None
+    fit = {case.name for case in public if len(case.program.calls) == 1}
+    bases = [
+        case
+        for case in exercise.cases
+        if case.name in fit and case.kind == "separating" and case.raises is None
+        if case.explained and not case.watch
+    ]
+    if not bases or CALLED_AGAIN in [case.name for case in exercise.cases]:
+        return None
+    base = bases[0]
+
+    def draw(rng: np.random.Generator) -> Program:
+        first = exercise.program(base.function(rng))
+        steps = [step for step in first.steps if not isinstance(step, _LOOKS)]
+        sizes = [_sizes(call.named) for _, call in first.calls]
+        # sizes that are drawn as well have to come out alike, for a module of given widths and
+        # to see results that are remembered by their shape
+        for _ in range(_DRAWS):
+            second = exercise.program(base.function(rng))
+            if [_sizes(call.named) for _, call in second.calls] == sizes:
+                break
+        else:
+            second = Program(())
+        calls = [call for program in (first, second) for _, call in program.calls]
+        return replace(first, steps=(*steps, *(replace(call, slot=None) for call in calls)))
+
+    return CaseDefinition(
+        name=CALLED_AGAIN,
+        title="called again, then with new inputs",
+        function=draw,
+        separates=(),
+        hidden=False,
+        kind="robustness",
+        explained=False,  # what a misconception gives, it gives in the other cases too
+        tolerance=base.tolerance,
+    )
+
+
+def _sizes(value: Any) -> Any:
+    """What two draws have in common: shapes, lengths and names, not values."""
+    if isinstance(value, Mapping):
+        return {name: _sizes(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sizes(item) for item in value]
+    shape = getattr(value, "shape", None)
+    return type(value) if shape is None else tuple(shape)

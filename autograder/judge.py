@@ -8,6 +8,7 @@ that fails explains the rest, so later ones are not reported for that case.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from autograder import wording
 from autograder.checks import Check, is_for, run_check
@@ -17,8 +18,9 @@ from autograder.diagnose import Diagnosis, diagnose
 from autograder.form import Fault, Step, judge_form
 from autograder.observe.session import Stopped
 from autograder.program import Backward, Call, Observed, Raised
+from autograder.relations import equal_arguments
 from autograder.result import CheckOutcome, CheckResult, ExerciseOutcome, ExerciseResult
-from autograder.results_view import case_view
+from autograder.results_view import argument_views, case_view
 from autograder.specification import (
     DTYPE,
     FINITE,
@@ -121,7 +123,7 @@ def judge_case(spec: ExerciseSpec, case: Case, observed: CaseOutcome) -> Fault |
             return Fault(RUNS, "the observation ended before the last step", "crashed")
         fault = _judge_step(Step(spec, case, index), observed[index], expected)
         if fault is not None:
-            return fault
+            return _in_call(case, index, fault)
     fault, is_statistical = _judge_invariants(spec, case, observed)
     if fault is not None:
         return fault
@@ -131,7 +133,7 @@ def judge_case(spec: ExerciseSpec, case: Case, observed: CaseOutcome) -> Fault |
                 step = Step(spec, case, index)
                 fault = judge_values(step, observed[index], case.expected[index])
                 if fault is not None:
-                    return fault
+                    return _in_call(case, index, fault)
     return _judge_side_effects(case, observed)
 
 
@@ -148,6 +150,17 @@ def _calls_first(case: Case) -> list[int]:
     """Positions of the steps: gradients are looked at when all values are right."""
     steps = case.program.steps
     return sorted(range(len(case.expected)), key=lambda i: isinstance(steps[i], Backward))
+
+
+def _in_call(case: Case, index: int, fault: Fault) -> Fault:
+    """The same, saying in which call where it is not the first."""
+    calls = [position for position, _ in case.program.calls]
+    if index not in calls[1:]:
+        return fault
+    views = [argument_views(case, position) for position in calls[: calls.index(index) + 1]]
+    again = any(equal_arguments(view, views[-1]) for view in views[:-1])
+    which = wording.later_call(len(views), len(calls), again)
+    return replace(fault, message=f"{which}{fault.message}")
 
 
 def _judge_step(step: Step, observed: Observed, expected: Observed) -> Fault | None:
@@ -303,7 +316,7 @@ def _score(
     share = spec.mistake(found.names[0]).credit if len(found.names) == 1 else 0.0
     if not {fault.check for fault in faults.values()} & {RUNS, TYPE, SHAPE, DTYPE, FINITE}:
         share = max(share, _earned(spec, faults, observations))
-    return round(spec.points * min(share, 1.0), 2)
+    return min(round(spec.points * min(share, 1.0), 2), spec.points)
 
 
 def _earned(

@@ -218,6 +218,11 @@ def _dtypes(value: Any, count: int) -> tuple[str | None, ...]:
     return tuple(part.dtype if isinstance(part, Array) else None for part in parts)
 
 
+def argument_views(case: Case, index: int) -> Mapping[str, Any]:
+    """The arguments of the call at that step, as checks see them."""
+    return dict(_frames(case))[index].arguments
+
+
 @dataclass(frozen=True)
 class _Frame:
     """What every view of one call has in common, whoever's it is."""

@@ -251,6 +251,12 @@ def out_of_memory(raised: Raised) -> str:
     return f"your code asked for more memory than {allowed}{where}; are the arrays the right size?"
 
 
+def later_call(number: int, count: int, again: bool) -> str:
+    """What stands before a message about a call that is not the first."""
+    how = "with the same inputs again" if again else "with other inputs"
+    return f"in call {number} of {count}, {how}: "
+
+
 def forbidden_at_run_time(name: str) -> str:
     """For a call that import resolution did not see."""
     return f"it calls `{name}` when it runs, which this exercise forbids"
@@ -297,7 +303,8 @@ def causes(
     if not known:
         return []
     agree = "agree with" if statistical else "equal"
-    evidence = f"Your results {agree} those of this mistake"
+    which = "this mistake" if len(known) == 1 else "these mistakes together"
+    evidence = f"Your results {agree} those of {which}"
     if matching < failing:
         evidence += f" in {matching} of the {failing} cases that fail"
     return [
@@ -327,10 +334,12 @@ __all__ = [
     "forbidden_at_run_time",
     "headline",
     "infrastructure",
+    "later_call",
     "missing",
     "next_step",
     "not_finite",
     "number",
+    "observation",
     "one_line",
     "out_of_memory",
     "passed",
