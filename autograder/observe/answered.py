@@ -94,8 +94,9 @@ def gradients_of(function: Callable[..., Any]) -> Callable[..., list[Any]]:
     ) -> list[Any]:
         import torch
 
-        inputs = _differentiable([*args, *kwargs.values()])
-        results = function(*args, **kwargs)
+        with torch.enable_grad():
+            inputs = _differentiable([*args, *kwargs.values()])
+            results = function(*args, **kwargs)
         if not is_a(results, list, tuple):
             results = [results]
         pairs = [
