@@ -314,6 +314,33 @@ def grade(
     raise typer.Exit(run.execute())
 
 
+@app.command()
+def export(
+    kind: Annotated[str, typer.Argument(help="csv or json.")],
+    assignment: Annotated[str, typer.Argument(help="The problem set.")],
+    results: Annotated[
+        Path, typer.Option(help="The result document, as autograder grade --json wrote it.")
+    ],
+    output: Annotated[
+        Path | None, typer.Option(help="The file to write; by default standard output.")
+    ] = None,
+    byte_order_mark: Annotated[
+        bool, typer.Option("--bom", help="Begin a CSV file with the mark that Excel looks for.")
+    ] = False,
+) -> None:
+    """Write results for a spreadsheet or another program; infrastructure outcomes stay blank."""
+    from autograder.export import Options, read_results
+    from autograder.export import export as write
+    from autograder.run import write_whole
+
+    data = write(kind, read_results(results, assignment), Options(byte_order_mark))
+    if output is None:
+        sys.stdout.buffer.write(data)
+    else:
+        write_whole(output, data)
+        print(f"wrote {output}")
+
+
 @app.command("import")
 def import_(
     kind: Annotated[str, typer.Argument(help="canvas, moodle or folders.")],

@@ -101,7 +101,7 @@ class Run:
                 advance(result)
         finished = document(assignment, journal.results(), isolation, __version__)
         if self.json_file is not None:
-            _write_whole(self.json_file, encode(finished))
+            write_whole(self.json_file, encode(finished))
         self._write_gradebook(finished)
         return finished
 
@@ -209,7 +209,7 @@ def _pool(assignment: Assignment, course: Path, workers: int) -> ZygotePool:
         raise CannotGrade(f"the sandbox could not be started: {problem}") from problem
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     fresh = path.with_name(path.name + ".new")
     fresh.write_bytes(data)
