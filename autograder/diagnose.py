@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from autograder import form
 from autograder.checks import PackFault, run_custom
-from autograder.numerics import compare, magnitude_of, tolerance_for
+from autograder.numerics import HALF_TYPES, compare, magnitude_of, tolerance_for
 from autograder.observe.protocol import Array, Opaque
 from autograder.observe.session import Stopped
 from autograder.program import Backward, Construct, Observed, ReadAxes, Step
@@ -54,7 +55,7 @@ class Likeness(Enum):
 class Diagnosis:
     """The misconceptions that explain a failed exercise, and how well.
 
-    matching: in how many of the `failing` cases. statistical: by agreeing statistics.
+    matching: in how many of the `failing` cases that could be compared. statistical: by agreeing statistics.
     """
 
     names: tuple[str, ...] = ()
@@ -75,14 +76,15 @@ def diagnose(
     """
     best = Diagnosis()
     seen = _Seen(spec, observations)
+    # a large case may have no explanations: it speaks for none and against none
+    failing = [case.name for case in spec.cases if case.name in failing and case.explanations]
     # failing cases first: they rule most misconceptions out, so that few are run elsewhere
     cases = sorted(spec.cases, key=lambda case: case.name not in failing)
     for known in spec.mistakes:
         found = _explanation(seen, known, cases, failing)
         if found is not None and found.matching > best.matching:
             best = found
-    explained = [case for case in cases if case.name in failing and case.explanations]
-    if best.names and best.matching == len(explained):
+    if best.names and best.matching == len(failing):
         return best
     return _pair(seen, failing) or best
 
@@ -106,7 +108,7 @@ class _Seen:
         theirs = mine and _known_summary(self.spec, case, known)
         if mine and theirs:
             return Likeness.AGREEING if summaries_agree(mine, theirs) else None
-        return _likeness_of_steps(case, observed, known)
+        return _likeness_of_steps(self.spec, case, observed, known)
 
 
 def _pair(seen: _Seen, failing: Sequence[str]) -> Diagnosis | None:
@@ -216,7 +218,7 @@ def _differ_in_kind(observed: Sequence[Observed], other: Sequence[Observed]) -> 
 
 
 def _likeness_of_steps(
-    case: Case, observed: Sequence[Observed], other: Sequence[Observed]
+    spec: ExerciseSpec, case: Case, observed: Sequence[Observed], other: Sequence[Observed]
 ) -> Likeness | None:
     like = Likeness.EQUAL
     for index, (left, right) in enumerate(zip(observed, other, strict=True)):
@@ -227,7 +229,10 @@ def _likeness_of_steps(
                 like = Likeness.SAME_EXCEPTION
         else:
             wanted = case.expected[index].value if index < len(case.expected) else None
+            step = form.Step(spec, case, index)
             if not _same_step(case.program.steps[index], left.value, right.value, wanted):
+                return None
+            if not _same_dtypes(step, left.value, right.value, wanted):
                 return None
     return like
 
@@ -240,6 +245,21 @@ def _same_step(step: Step, left: Any, right: Any, wanted: Any) -> bool:
         return same_value(shown(left), shown(right), shown(wanted))
     magnitude = magnitude_of(_arrays_in(right)) if isinstance(step, Backward) else None
     return same_value(left, right, wanted, magnitude)
+
+
+def _same_dtypes(step: form.Step, left: Any, right: Any, wanted: Any) -> bool:
+    """Whether two results would be told the same of their dtypes, as far as these are judged."""
+    count = expected_count(wanted)
+    ours, theirs = (parts_of(value, count) if count > 1 else [value] for value in (left, right))
+    for a, b in zip(map(part_of, ours or ()), map(part_of, theirs or ()), strict=False):
+        if not isinstance(a, Part) or not isinstance(b, Part) or a.dtype == b.dtype:
+            continue
+        if a.framework == b.framework == "torch":
+            floats = all("float" in part.dtype for part in (a, b))
+            # without a floating input, any float dtype is right
+            if not floats or step.input_dtypes():
+                return False
+    return True
 
 
 def _arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
@@ -287,7 +307,9 @@ def _same_single(left: Any, right: Any, magnitude: float | None) -> bool:
         return False
     if ours.data is None or theirs.data is None:
         return ours.data is None and theirs.data is None
-    tolerance = tolerance_for([ours.dtype, theirs.dtype], theirs.data, magnitude=magnitude)
+    dtypes = [ours.dtype, theirs.dtype]
+    half = all(dtype in HALF_TYPES for dtype in dtypes)
+    tolerance = tolerance_for(dtypes, theirs.data, half=half, magnitude=magnitude)
     return compare(ours.data, theirs.data, tolerance, nan_equal=True) is None
 
 

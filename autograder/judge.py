@@ -7,6 +7,7 @@ that fails explains the rest, so later ones are not reported for that case.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -35,6 +36,7 @@ from autograder.specification import (
     ExerciseSpec,
     Verdict,
 )
+from autograder.structure import relation_of
 
 # An exception says more than wrong values in another case; a limit says more than both. What
 # calls something forbidden is not looked at further.
@@ -94,9 +96,13 @@ def judge(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> Exerci
         found = diagnose(spec, observations, tuple(faults))
     seen = [case for case in spec.cases if case.name in observations]
     lines = wording.failed(spec, first, fault.headline, fault.message, len(faults), len(seen))
-    lines += wording.causes(
-        spec, found.names, found.matching, found.failing, statistical=found.statistical
-    ) or wording.next_step(first, fault.check, fault.outcome)
+    lines += (
+        wording.causes(
+            spec, found.names, found.matching, found.failing, statistical=found.statistical
+        )
+        or _observation(spec, observations, faults)
+        or wording.next_step(first, fault.check, fault.outcome)
+    )
     return ExerciseResult(
         name=spec.name,
         outcome=fault.outcome,
@@ -106,6 +112,18 @@ def judge(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> Exerci
         checks=_check_results(spec, faults, seen),
         feedback="\n".join(lines),
     )
+
+
+def _observation(
+    spec: ExerciseSpec, observations: Mapping[str, CaseOutcome], faults: Mapping[str, Fault]
+) -> list[str]:
+    """How wrong values are related to the right ones, in words; none where they are not wrong."""
+    for fault in faults.values():
+        said = fault.check in (TYPE, DTYPE, UNTOUCHED, GRADIENTS)
+        if said or fault.outcome not in ("failed", "error"):
+            return []
+    found = relation_of(spec, observations, tuple(faults))
+    return [] if found is None else wording.observation(found[0], found[1].says, found[1].look)
 
 
 # --- one case ----------------------------------------------------------------------------
@@ -313,6 +331,7 @@ def _score(
     observations: Mapping[str, CaseOutcome],
 ) -> float:
     """Nothing, unless the one misconception found or the checks that hold carry credit."""
+    # two mistakes earn nothing by themselves: what is still right, checks with credit say
     share = spec.mistake(found.names[0]).credit if len(found.names) == 1 else 0.0
     if not {fault.check for fault in faults.values()} & {RUNS, TYPE, SHAPE, DTYPE, FINITE}:
         share = max(share, _earned(spec, faults, observations))
@@ -329,7 +348,7 @@ def _earned(
         if case.name in faults and observed is not None and not isinstance(observed, Stopped):
             view = case_view(case, observed)
             views += [] if view is None else [(case, view)]
-    return sum(
+    return math.fsum(
         check.credit
         for check in spec.checks
         if check.credit

@@ -295,11 +295,6 @@ def causes(
 ) -> list[str]:
     """The likely cause and what to look at next: the last lines of a feedback."""
     known = [spec.mistake(name) for name in names]
-    if len(known) > 1:
-        return [
-            "  Likely causes, together:",
-            *(f"  - {sentence(mistake.sentence)} Next: {mistake.hint}" for mistake in known),
-        ]
     if not known:
         return []
     agree = "agree with" if statistical else "equal"
@@ -307,10 +302,25 @@ def causes(
     evidence = f"Your results {agree} those of {which}"
     if matching < failing:
         evidence += f" in {matching} of the {failing} cases that fail"
-    return [
-        f"  Likely cause: {sentence(known[0].sentence)} {evidence}.",
-        f"  Next: {known[0].hint}",
-    ]
+    if len(known) == 1:
+        cause = f"  Likely cause: {sentence(known[0].sentence)} {evidence}."
+        return [cause, f"  Next: {known[0].hint}"]
+    first, *others = (sentence(mistake.sentence) for mistake in known)
+    both = "; and ".join([first.rstrip("."), *(_continued(other) for other in others)])
+    hints = [f"  Then: {mistake.hint}" for mistake in known[1:]]
+    return [f"  Likely causes: {both} {evidence}.", f"  Next: {known[0].hint}", *hints]
+
+
+def _continued(text: str) -> str:
+    """A sentence that goes on with another one: small at its start, unless it is a name."""
+    first = text.split(" ", 1)[0]
+    plain = first.isalpha() and first.istitle()
+    return text[0].lower() + text[1:] if plain else text
+
+
+def observation(what: str, says: str, look: str) -> list[str]:
+    """What wrong results have in common with the right ones, where no cause is known."""
+    return [f"  Observation: {what} {says}.", f"  Next: {look}."]
 
 
 def next_step(case: Case, check: str, outcome: ExerciseOutcome) -> list[str]:

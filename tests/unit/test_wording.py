@@ -3,6 +3,8 @@
 A change here is a change of the interface: of what students and instructors see.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from jaxtyping import Float
@@ -15,7 +17,7 @@ from autograder.observe.conversation import memory_hint
 from autograder.observe.protocol import Array, array_from_numpy
 from autograder.observe.session import Limits, Stopped
 from autograder.program import Raised
-from autograder.specification import Case, ExerciseSpec, ValueSpec
+from autograder.specification import Case, ExerciseSpec, KnownMistake, ValueSpec
 from tests.unit.trial import trial_of
 
 KEYS_QUERIES = ValueSpec("array", ("n_k", "n_q"), "numpy")
@@ -352,7 +354,9 @@ class TestFeedback:
     def test_a_shape(self):
         assert feedback(lambda s: softmax_of(s).T) == (
             "softmax: wrong shape in “everyday scores” (n_k = 4, n_q = 3); 3 of 3 cases fail\n"
-            "  Expected shape (n_k, n_q) = (4, 3), got (3, 4): the axes are swapped."
+            "  Expected shape (n_k, n_q) = (4, 3), got (3, 4): the axes are swapped.\n"
+            "  Observation: Your result is consistent with the transpose of the right one.\n"
+            "  Next: see which index goes down and which across, in your code and in the docstring."
         )
 
     def test_a_type(self):
@@ -366,7 +370,9 @@ class TestFeedback:
             "softmax: NaN or infinity in “large scores” (n_k = 2, n_q = 3)\n"
             "  Expected finite numbers, got NaN in 6 of 6 entries, first at [0, 0] "
             "(key 0, query 0).\n"
-            "  Next: work through this case by hand, and see where your numbers part from it."
+            "  Observation: Your result holds NaN or infinity where the numbers in the arguments "
+            "are large, and is right elsewhere.\n"
+            "  Next: see which step can leave the range of its dtype: the exponential does, early."
         )
 
     def test_a_changed_argument(self):
@@ -436,10 +442,21 @@ class TestFeedback:
     def test_two_causes(self):
         spec = trial_of(make_softmax).spec
         assert wording.causes(spec, ("halved", "halved"), 3, 3, False) == [
-            "  Likely causes, together:",
-            "  - Halves the scores. Next: What was wrong with their size?",
-            "  - Halves the scores. Next: What was wrong with their size?",
+            "  Likely causes: Halves the scores; and halves the scores. Your results equal those "
+            "of these mistakes together.",
+            "  Next: What was wrong with their size?",
+            "  Then: What was wrong with their size?",
         ]
+
+    def test_a_second_cause_that_begins_with_a_name(self):
+        spec = trial_of(make_softmax).spec
+        known = (*spec.mistakes, KnownMistake("other", "NumPy's axis 0 is taken.", "Which?"))
+        spec = replace(spec, mistakes=known)
+        line, *_ = wording.causes(spec, ("halved", "other"), 2, 3, True)
+        assert line == (
+            "  Likely causes: Halves the scores; and NumPy's axis 0 is taken. Your results agree "
+            "with those of these mistakes together in 2 of the 3 cases that fail."
+        )
 
     def test_the_messages_of_checks(self):
         result = trial_of(make_softmax)(lambda s: softmax_of(0.5 * s))
