@@ -214,6 +214,7 @@ def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str,
         "explanations": {
             known.name: outcomes(case.explanations[known.name], known.name)
             for known in spec.mistakes
+            if known.name in case.explanations
         },
         **({"operators": True} if case.program.operators else {}),
         **_bound_to_plain(case.tolerance),
