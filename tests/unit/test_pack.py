@@ -203,7 +203,7 @@ class TestDrawing:
     def test_other_seeds_and_other_cases_give_others(self, half):
         one, other = half.draw("half", "1"), half.draw("half", "2")
         drawn = [args[0][0] for spec in (one, other) for args in inputs(spec)]
-        assert len(set(drawn)) == 4
+        assert len(set(drawn)) == 6  # two cases, and the one that is called again
 
     def test_the_generator_of_a_case_depends_on_every_name(self):
         names = [("1", "ps", "f", "a"), ("2", "ps", "f", "a"), ("1", "qs", "f", "a"),
@@ -232,8 +232,8 @@ class TestDrawing:
 
     def test_public_only(self, half):
         spec = half.draw("half", "1", public_only=True)
-        (case,) = spec.cases
-        assert case.name == "shown"
+        case, again = spec.cases
+        assert (case.name, again.name) == ("shown", "called_again")
         assert [known.name for known in spec.mistakes] == ["third"]
         assert list(case.explanations) == ["third"]
         assert case.separates == ("third",)
@@ -241,7 +241,7 @@ class TestDrawing:
     def test_all(self, half):
         spec = half.draw("half", "1")
         assert [case.separates for case in spec.cases] == [
-            ("third", "secret"), ("secret", "mistyped"),
+            ("third", "secret"), ("secret", "mistyped"), (),
         ]  # fmt: skip
         assert spec.mistake("third").credit == 0.25
         with pytest.raises(KeyError):
@@ -251,6 +251,29 @@ class TestDrawing:
         assert same_arrays(
             inputs(half.draw("half", "1"))[0], inputs(half.draw("half", "1", public_only=True))[0]
         )
+
+    def test_every_exercise_is_called_again(self, half):
+        again = half.draw("half", "1").cases[-1]
+        (first,), (same,), (other,) = (call.args for _, call in again.program.calls)
+        assert np.array_equal(first, same)
+        assert first.shape == other.shape
+        assert not np.array_equal(first, other)
+        assert (again.hidden, again.kind, dict(again.explanations)) == (False, "robustness", {})
+
+    @pytest.mark.parametrize(
+        "tail",
+        [
+            '@one.case("two", kind="robustness")\ndef two(rng):\n    return [{"x": 1}, {"x": 2}]\n',
+            '@one.case("mine", kind="robustness")\ndef called_again(rng):\n    return {"x": 1}\n',
+            "one.called_again = False\n",
+        ],
+    )
+    def test_unless_it_is_already_or_the_author_does_not_want_it(self, course, tail):
+        added = function(
+            "one", "x", tail=f'\n\n@one.case("s")\ndef s(rng): return {{"x": 1}}\n{tail}'
+        )
+        spec = load_pack(course(one=added), "ps0").draw("one", "1")
+        assert [case.title for case in spec.cases if "called again" in case.title] == []
 
     @pytest.mark.parametrize(
         ("case", "message"),
