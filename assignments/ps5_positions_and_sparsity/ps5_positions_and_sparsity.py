@@ -6,6 +6,30 @@ check it with `pytest` or `autograder check` in this folder.
 
 import torch
 from torch import nn
+import numpy as np
+
+
+# sinusoidal_positions: 3 points
+# Give every position a vector of its own, made of waves that get longer and longer.
+#
+# Attention does not see the order of its tokens. Added to the embeddings, these vectors say where
+# a
+# token stands. The first transformer used them; nothing in them is learned.
+def sinusoidal_positions(n, d_model):
+    """Sinusoidal position vectors.
+
+    Args:
+        n: the number of positions, at least 1.
+        d_model: the width of the vectors, an even number.
+
+    Returns:
+        Shape (n, d_model), of any float dtype. Row p belongs to position p, counted from 0.
+        Columns 2i and 2i + 1 are neighbours and hold the sine and the cosine of the same angle
+        p / 10000^(2i/d_model), so that i runs from 0 to d_model/2 - 1. Float32 angles are exact
+        enough: up to position 512 entries may be off by 1e-4.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
 
 
 # relative_position_bias: 3 points
@@ -71,6 +95,31 @@ def sliding_window_mask(n, window):
     Returns:
         Shape (n, n), dtype torch.bool. Entry [i, j] is true where i and j are at most `window`
         apart. Row i belongs to the query: a token inside the sequence sees 2·window + 1 keys.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# local_attention: 6 points
+# Attend to the neighbours alone, without ever making the full matrix of scores.
+#
+# Masking the full matrix gives the same output, at the price of n·n scores for every head. With w
+# neighbours on each side, only n·(2w + 1) of them count. Longformer and Mistral live on this.
+def local_attention(Q, K, V, window):
+    """Sliding-window attention with memory linear in the number of tokens.
+
+    Args:
+        Q: shape (batch, n, d), the queries.
+        K: shape (batch, n, d), the keys.
+        V: shape (batch, n, d_v), the values; d_v may differ from d.
+        window: how many keys on EACH side of its own position a query may look at, at least 0.
+            Near the ends there are fewer. A window of n or more is allowed and hides nothing.
+
+    Returns:
+        Shape (batch, n, d_v): the same as scaled dot-product attention (scores divided by the
+        square root of d) under the mask of sliding_window_mask. No tensor of n·n elements is made
+        on the way: n may be so large that it would not fit into memory. Differentiable; no
+        argument is changed. PyTorch's own attention is forbidden here; its softmax is not.
     """
     # YOUR CODE HERE
     raise NotImplementedError()
@@ -156,6 +205,34 @@ def patchify(images, patch_size):
         Shape (batch, patches, C·p·p) with patches = (H/p)·(W/p), in row-major order: left to
         right, then the next row of patches. Within a patch the order is channel, row, column:
         first all pixels of channel 0, row by row. `images` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# graph_attention: 6 points
+# Attention on a graph: every node attends to its neighbours and to itself.
+#
+# The mask is the graph. Scores come from a small additive rule instead of an inner product, as in
+# graph attention networks (GAT), where a layer has several such heads.
+def graph_attention(H, adjacency, W, a, negative_slope=0.2):
+    """One head of a graph attention layer.
+
+    Args:
+        H: shape (n, d), the features of n nodes, one node per row.
+        adjacency: shape (n, n), bool. Entry [i, j] is true where node i attends to node j. It
+            need not be symmetric; self-loops and nodes without any neighbour are allowed. Every
+            node attends to itself too, whatever the diagonal says, and once only.
+        W: shape (d, d_out), the projection: W h_i means row i of H @ W.
+        a: shape (2·d_out,), the weights of the score.
+        negative_slope: the slope of the LeakyReLU below 0.
+
+    Returns:
+        (output, weights). weights, shape (n, n), is the softmax of
+        LeakyReLU(aᵀ[W h_i ‖ W h_j]) over the nodes j that node i attends to, and 0 elsewhere: the
+        first half of `a` meets the node that asks. Each row sums to 1. output, shape (n, d_out),
+        has the rows Σ_j weights[i, j]·(W h_j), without another activation. Differentiable; no
+        argument is changed. PyTorch's own attention is forbidden here; its softmax is not.
     """
     # YOUR CODE HERE
     raise NotImplementedError()

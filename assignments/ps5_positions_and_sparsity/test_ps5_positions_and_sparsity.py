@@ -22,6 +22,22 @@ CHECKS = {}
         "arguments untouched",
     ],
 )
+def test_sinusoidal_positions(check):
+    assert_check(__file__, "sinusoidal_positions", check)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "runs",
+        "type",
+        "shape",
+        "dtype",
+        "finite",
+        "values",
+        "arguments untouched",
+    ],
+)
 def test_relative_position_bias(check):
     assert_check(__file__, "relative_position_bias", check)
 
@@ -57,6 +73,24 @@ def test_rotary(check):
 )
 def test_sliding_window_mask(check):
     assert_check(__file__, "sliding_window_mask", check)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "runs",
+        "type",
+        "shape",
+        "dtype",
+        "finite",
+        "memory grows with n, not with n²",
+        "values",
+        "gradients",
+        "arguments untouched",
+    ],
+)
+def test_local_attention(check):
+    assert_check(__file__, "local_attention", check)
 
 
 @pytest.mark.parametrize(
@@ -121,3 +155,23 @@ def test_relative_position_index(check):
 )
 def test_patchify(check):
     assert_check(__file__, "patchify", check)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "runs",
+        "type",
+        "shape",
+        "dtype",
+        "finite",
+        "no weight is negative",
+        "nodes that are no neighbours get no weight",
+        "each row of the weights sums to 1",
+        "values",
+        "gradients",
+        "arguments untouched",
+    ],
+)
+def test_graph_attention(check):
+    assert_check(__file__, "graph_attention", check)

@@ -7,4 +7,4 @@ to token i.
 """
 
 # What submissions may import besides the standard library.
-PACKAGES = ("torch",)
+PACKAGES = ("torch", "numpy")

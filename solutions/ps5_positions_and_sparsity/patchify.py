@@ -132,7 +132,7 @@ def whole_image(rng):
     return {"images": _normal(rng, 3, 2, 4, 4), "patch_size": 4}
 
 
-@patchify.case("float64", kind="robustness")
+@patchify.case("float64", kind="robustness", hidden=True)
 def double_precision(rng):
     return {"images": rng.normal(size=(1, 3, 3, 6)), "patch_size": 3}
 

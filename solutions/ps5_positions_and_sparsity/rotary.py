@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from autograder import Backward, Program, exercise
+from autograder import exercise
+from autograder.cases import normal_tensor, with_gradients
 
 
 @exercise(points=4, order=3)
@@ -35,9 +36,6 @@ def rotary(x: Float[Tensor, "... n d"], base: float = 10000.0) -> Float[Tensor, 
     a, b = x[..., 0::2], x[..., 1::2]  # (..., n, d/2) each
     pairs = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1)  # (..., n, d/2, 2)
     return pairs.flatten(-2)  # (..., n, d)
-
-
-_call = rotary.call  # for a case of several steps
 
 
 def _normal(rng, *shape):
@@ -91,7 +89,9 @@ def single_pair(rng):
 
 
 @rotary.case(
-    "as many heads as tokens and features", separates=["along_heads", "halves", "not_put_back"]
+    "as many heads as tokens and features",
+    separates=["along_heads", "halves", "not_put_back"],
+    hidden=True,
 )
 def coinciding(rng):
     return {"x": _normal(rng, 4, 4, 4)}
@@ -99,8 +99,7 @@ def coinciding(rng):
 
 @rotary.case("gradients", separates=["graph_cut", "clockwise", "halves"])
 def gradients(rng):
-    x = torch.tensor(_normal(rng, 2, 5, 6), requires_grad=True)
-    return Program((_call(slot="rotated", x=x), Backward("rotated")))
+    return with_gradients(rotary, x=normal_tensor(rng, 2, 5, 6, grad=True))
 
 
 @rotary.case(
@@ -118,7 +117,7 @@ def single_token(rng):
     return {"x": _normal(rng, 3, 1, 6)}
 
 
-@rotary.case("float64", kind="robustness")
+@rotary.case("float64", kind="robustness", hidden=True)
 def double_precision(rng):
     return {"x": rng.normal(size=(2, 4, 6))}
 

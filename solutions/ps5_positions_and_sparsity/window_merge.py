@@ -128,7 +128,7 @@ def whole_image(rng):
     return {"windows": _normal(rng, 3, 25, 2), "window_size": 5, "H": 5, "W": 5}
 
 
-@window_merge.case("float64", kind="robustness")
+@window_merge.case("float64", kind="robustness", hidden=True)
 def double_precision(rng):
     return {"windows": rng.normal(size=(2, 9, 2)), "window_size": 3, "H": 6, "W": 3}
 

@@ -128,7 +128,7 @@ def whole_image(rng):
     return {"x": _normal(rng, 3, 5, 5, 2), "window_size": 5}
 
 
-@window_partition.case("float64", kind="robustness")
+@window_partition.case("float64", kind="robustness", hidden=True)
 def double_precision(rng):
     return {"x": rng.normal(size=(1, 6, 3, 2)), "window_size": 3}
 
