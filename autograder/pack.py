@@ -11,7 +11,7 @@ import ast
 import hashlib
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,14 @@ from autograder.forbidden import watched_for
 from autograder.observe.inprocess import observe
 from autograder.pairs import Merger, pairs_of
 from autograder.program import Call, Observed, Program, Step
-from autograder.specification import Case, ExerciseSpec, KnownMistake, LazyMap
+from autograder.specification import (
+    BuiltinCheck,
+    Case,
+    CustomCheck,
+    ExerciseSpec,
+    KnownMistake,
+    LazyMap,
+)
 from autograder.wire import in_double
 
 SYNTHETIC = "autograder_solutions"
@@ -104,7 +111,7 @@ class Pack:
             name=name,
             points=exercise.points,
             cases=tuple(cases),
-            checks=tuple(exercise.checks),
+            checks=_for_cases(exercise.checks, {case.name for case in cases}),
             mistakes=mistakes,
             parameters=exercise.parameters,
             returns=exercise.returns,
@@ -201,6 +208,18 @@ class Pack:
             kind=definition.kind,
             tolerance=definition.tolerance,
         )
+
+
+def _for_cases(
+    checks: Sequence[BuiltinCheck | CustomCheck], drawn: Set[str]
+) -> tuple[BuiltinCheck | CustomCheck, ...]:
+    """Checks as far as they are for cases that were drawn: a hidden one is not even named."""
+    kept = []
+    for check in checks:
+        cases = tuple(name for name in check.cases if name in drawn)
+        if cases or not check.cases:
+            kept.append(check if cases == check.cases else replace(check, cases=cases))
+    return tuple(kept)
 
 
 def _watching(step: Step, watch: Sequence[str]) -> Step:

@@ -238,6 +238,25 @@ class TestDrawing:
         assert list(case.explanations) == ["third"]
         assert case.separates == ("third",)
 
+    def test_a_check_names_no_hidden_case(self, course):
+        tail = '''
+
+@half.check("for both", cases=["shown", "kept_back"])
+def for_both(view):
+    return None
+
+
+@half.check("for a hidden one", cases=["kept_back"])
+def for_a_hidden_one(view):
+    return None
+'''
+        half = load_pack(course(half=HALF.format(head=HEAD) + tail), "ps0")
+        assert [check.cases for check in half.draw("half", "1").checks] == [
+            ("shown", "kept_back"), ("kept_back",),
+        ]  # fmt: skip
+        [check] = half.draw("half", "1", public_only=True).checks
+        assert (check.name, check.cases) == ("for_both", ("shown",))
+
     def test_all(self, half):
         spec = half.draw("half", "1")
         assert [case.separates for case in spec.cases] == [
