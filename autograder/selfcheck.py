@@ -21,8 +21,10 @@ import numpy as np
 
 from autograder import __version__
 from autograder.forbidden import watched_for
+from autograder.judge import judge_case
 from autograder.numerics import Bound
 from autograder.observe.protocol import Array, Opaque
+from autograder.program import Observed
 from autograder.specification import (
     BuiltinCheck,
     Case,
@@ -41,7 +43,7 @@ from autograder.wire import (
     program_to_wire,
 )
 
-FORMAT = 1
+FORMAT = 2
 KEY_FILE = "selfcheck.safetensors"
 SEED = "selfcheck"  # of the fixed public cases
 MAX_BYTES = 1_000_000
@@ -122,12 +124,15 @@ class _Writer:
         return value
 
     def _array(self, array: Array, path: str) -> Any:
-        about: dict[str, Any] = {"@": "array", "dtype": array.dtype, "shape": list(array.shape)}
-        about["framework"], about["grad"] = array.framework, array.requires_grad
+        about: dict[str, Any] = {"@": "array", "framework": array.framework}
+        if array.requires_grad:
+            about["grad"] = True
         if array.data is not None:
             about["tensor"] = path
             # a fresh copy, since views of a larger array would be written whole
             self.tensors[path] = np.array(array.data, order="C")
+        if array.data is None or array.data.dtype.name != array.dtype:
+            about["dtype"], about["shape"] = array.dtype, list(array.shape)
         return about
 
 
@@ -197,12 +202,16 @@ def source_of(check: CustomCheck) -> str:
 
 
 def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str, Any]:
+    # no pairs of misconceptions: there are hundreds, and the key is small. Where two mistakes
+    # come together, a self-check has the structural observation (`autograder.structure`)
     path = f"{spec.name}/{case.name}"
     # what calls are watched for follows from the exercise's own list
     program = replace(case.program, forbidden={}, operators=False)
 
+    harmless = _harmless(spec, case)
+
     def outcomes(observed: Any, where: str) -> Any:
-        return writer.plain([observed_to_wire(step) for step in observed], f"{path}/{where}")
+        return writer.plain([_told(step) for step in observed], f"{path}/{where}")
 
     return {
         "name": case.name,
@@ -214,11 +223,33 @@ def _case_to_plain(spec: ExerciseSpec, case: Case, writer: _Writer) -> dict[str,
         "explanations": {
             known.name: outcomes(case.explanations[known.name], known.name)
             for known in spec.mistakes
-            if known.name in case.explanations
+            if known.name in case.explanations and known.name not in harmless[1:]
         },
+        "harmless": harmless,
         **({"operators": True} if case.program.operators else {}),
         **_bound_to_plain(case.tolerance),
     }
+
+
+def _told(step: Observed) -> dict[str, Any]:
+    """A step's outcome without what is empty, which is most of it."""
+    plain = observed_to_wire(step)
+    empty: dict[str, Any] = {"value": None, "raised": None, "changed": [], "notes": {}}
+    return {key: item for key, item in plain.items() if item is not None and item != empty[key]}
+
+
+def _harmless(spec: ExerciseSpec, case: Case) -> list[str]:
+    """Misconceptions that do no harm in this case: the first stands for all of them.
+
+    Which these are is the judge's to say and not a comparison of bits, so that the key does not
+    change with the processor.
+    """
+    return [
+        known.name
+        for known in spec.mistakes
+        if known.name in case.explanations
+        and judge_case(spec, case, case.explanations[known.name]) is None
+    ]
 
 
 # --- reading ---------------------------------------------------------------------------
@@ -278,9 +309,11 @@ class _Reader:
             return plain
         match plain.get("@"):
             case "array":
-                shape = tuple(plain["shape"])
                 data = self.tensors[plain["tensor"]] if "tensor" in plain else None
-                return Array(plain["dtype"], shape, data, plain["framework"], plain["grad"])
+                about = {} if data is None else {"dtype": data.dtype.name, "shape": data.shape}
+                about |= plain  # where it says more than the tensor itself
+                dtype, shape = about["dtype"], tuple(about["shape"])
+                return Array(dtype, shape, data, plain["framework"], plain.get("grad", False))
             case "opaque":
                 return Opaque(plain["type"])
             case "float":
@@ -321,6 +354,12 @@ def _spec_value(plain: Mapping[str, Any]) -> ValueSpec:
 
 def _case_from_plain(plain: dict[str, Any], reader: _Reader, forbidden: Mapping[str, str]) -> Case:
     program = program_from_wire(reader.value(plain["program"]))
+    explanations = {
+        name: observed_from_wire(reader.value(outcome))
+        for name, outcome in plain["explanations"].items()
+    }
+    for name in plain["harmless"]:
+        explanations[name] = explanations[plain["harmless"][0]]
     return Case(
         name=plain["name"],
         title=plain["title"],
@@ -328,10 +367,7 @@ def _case_from_plain(plain: dict[str, Any], reader: _Reader, forbidden: Mapping[
             program, forbidden=forbidden, operators=bool(plain.get("operators", False))
         ),
         expected=observed_from_wire(reader.value(plain["expected"])),
-        explanations={
-            name: observed_from_wire(reader.value(outcome))
-            for name, outcome in plain["explanations"].items()
-        },
+        explanations=explanations,
         separates=tuple(plain["separates"]),
         kind=plain["kind"],
         tolerance=_bound_from_plain(plain),

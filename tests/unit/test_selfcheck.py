@@ -1,13 +1,14 @@
 """The key: what it holds, that it reads back equal, and what is said when it cannot be used."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
 from autograder import __version__, build
-from autograder.judge import judge
+from autograder.judge import judge, judge_case
 from autograder.pack import load_pack
 from autograder.quiz import load_quiz
 from autograder.selfcheck import KEY_FILE, SEED, KeyUnusable, load_key, make_key
@@ -59,6 +60,22 @@ class TestReading:
     def test_unknown_exercise(self, folder):
         with pytest.raises(KeyError):
             load_key(folder).spec("triple")
+
+
+    def test_what_does_no_harm_is_written_once(self):
+        course = Path(__file__).parents[2]
+        pack = load_pack(course, "ps1_numpy_attention")
+        live = pack.draw("softmax", SEED, public_only=True)
+        stored = load_key(course / "assignments" / pack.name).spec("softmax")
+        together = 0
+        for ours, theirs in zip(stored.cases, live.cases, strict=True):
+            assert set(ours.explanations) == set(theirs.explanations)
+            kept = {id(outcome) for outcome in ours.explanations.values()}
+            together += len(ours.explanations) - len(kept)
+            for name, outcome in ours.explanations.items():
+                fault = judge_case(live, theirs, theirs.explanations[name])
+                assert judge_case(stored, ours, outcome) == fault
+        assert together > 10
 
 
 class TestSecrets:
