@@ -53,6 +53,7 @@ _SCALED_DOT_PRODUCT = (
     "_scaled_dot_product_cudnn_attention",
     "_scaled_dot_product_fused_attention_overrideable",
     "_flash_attention_forward",
+    "_flash_attention_forward_no_dropout_inplace",
     "_efficient_attention_forward",
     "_cudnn_attention_forward",
     "_triton_scaled_dot_attention",
