@@ -1,0 +1,180 @@
+"""Problem set 2: attention in PyTorch, one row per token.
+
+The exercises of ps2_torch_attention.ipynb as a module. Hand in the notebook or this file;
+check it with `pytest` or `autograder check` in this folder.
+"""
+
+import torch
+from torch import nn
+import numpy as np
+
+
+# scaled_dot_product_attention: 8 points
+# The formula of attention, for whole batches at once: softmax(Q Kᵀ / √d_k) V, with a mask.
+#
+# Write it with tensor operations (`torch.softmax` is allowed). PyTorch's own attention is not:
+# `F.scaled_dot_product_attention`, `nn.MultiheadAttention` and `nn.Transformer…` are forbidden
+# here.
+def scaled_dot_product_attention(Q, K, V, mask=None):
+    """Scaled dot-product attention.
+
+    Args:
+        Q: shape (..., n_q, d_k), one query per row. There may be any leading dimensions, or
+            none; Q, K and V have the same ones.
+        K: shape (..., n_k, d_k), one key per row.
+        V: shape (..., n_k, d_v), one value per row. d_v may differ from d_k.
+        mask: None, or a tensor that can be broadcast to (..., n_q, n_k), of truth values or of
+            zeros and ones of any dtype. True (or 1) means that the query may attend to the
+            key. Every query may attend to at least one key.
+
+    Returns:
+        (output, weights): output has the shape (..., n_q, d_v), weights (..., n_q, n_k). Each
+        row of the weights sums to 1 and is 0 where the mask is. Both have the dtype of Q, K
+        and V, and gradients flow through both. No argument is changed.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# causal_mask: 4 points
+# The mask of a language model: no token may look at what comes after it.
+#
+# In training, all tokens of a sentence are predicted at once. The mask keeps each of them from
+# reading its own answer.
+def causal_mask(n):
+    """Mask of a sequence of n tokens.
+
+    Args:
+        n: how many tokens there are, at least 1.
+
+    Returns:
+        A tensor of truth values (`torch.bool`) of shape (n, n), to be used as `mask` of
+        scaled_dot_product_attention. Entry [i, j] is True where token i may attend to token j:
+        to itself and to all before it.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# padding_mask: 4 points
+# The mask of a batch: sentences differ in length, and what fills them up is not a token.
+#
+# A batch is one tensor, so that short sentences are padded to the length of the longest. Nobody
+# may attend to the padding.
+def padding_mask(lengths, n_max):
+    """Mask of a batch of padded sequences.
+
+    Args:
+        lengths: shape (batch,), whole numbers: how many real tokens each sequence has, from 0
+            to n_max. Real tokens come first, then the padding.
+        n_max: the length that all sequences are padded to; it may be above all lengths.
+
+    Returns:
+        A tensor of truth values (`torch.bool`) of shape (batch, 1, n_max), to be used as `mask`
+        of scaled_dot_product_attention: True where a real token stands. The axis of size 1
+        stands for the queries: whatever may be attended to, every query may attend to it.
+        `lengths` is left as it was.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# SelfAttention: 5 points
+# Self-attention as a layer: every token asks, and every token answers.
+#
+# Three linear layers make queries, keys and values of one input; your function above does the
+# rest.
+# A layer holds its weights as parameters, so that training finds them.
+class SelfAttention(nn.Module):
+    """Self-attention with one head.
+
+    Its parameters are those of three `nn.Linear` layers and no others: `W_q`, `W_k` (both of
+    output width dim_k) and `W_v` (of output width dim_v).
+
+    Args:
+        input_dim: the width of the tokens.
+        dim_k: the width of queries and keys.
+        dim_v: the width of the values, and so of the output; dim_k when it is None.
+        bias: whether all three layers have a bias.
+    """
+
+    def __init__(self, input_dim, dim_k, dim_v=None, bias=False):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, x, mask=None):
+        """Attention of every token of x to every token of x.
+
+        Args:
+            x: shape (batch, n, input_dim), one token per row.
+            mask: as in scaled_dot_product_attention: None, or broadcastable to (batch, n, n),
+                true where a token (row) may attend to a token (column).
+
+        Returns:
+            (output, weights): output of shape (batch, n, dim_v), weights (batch, n, n).
+        """
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# CrossAttention: 5 points
+# Cross-attention as a layer: one sequence asks, another one answers.
+#
+# The only difference from self-attention is where Q and where K and V come from. It is how a
+# translation looks at the original, and how a picture being made looks at the words asked for.
+class CrossAttention(nn.Module):
+    """Cross-attention with one head.
+
+    Its parameters are those of three `nn.Linear` layers and no others: `W_q`, which reads x, and
+    `W_k` and `W_v`, which read the context.
+
+    Args:
+        query_dim: the width of the tokens in x.
+        context_dim: the width of the tokens in the context.
+        dim_k: the width of queries and keys.
+        dim_v: the width of the values, and so of the output; dim_k when it is None.
+        bias: whether all three layers have a bias.
+    """
+
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, x, context, mask=None):
+        """Attention of every token of x to every token of the context.
+
+        Args:
+            x: shape (batch, n_q, query_dim), the tokens that ask.
+            context: shape (batch, n_k, context_dim), the tokens that answer.
+            mask: as in scaled_dot_product_attention: None, or broadcastable to
+                (batch, n_q, n_k), true where a token of x (row) may attend to a token of the
+                context (column).
+
+        Returns:
+            (output, weights): output of shape (batch, n_q, dim_v), weights (batch, n_q, n_k).
+        """
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# init_projections: 4 points
+# Give projections the initial weights that keep the scores in softmax's soft range.
+#
+# Xavier's rule draws the weights of a layer uniformly, with a variance that follows from the
+# layer's two widths. `gain` stretches the weights; it is no standard deviation itself.
+def init_projections(module, gain=1.0):
+    """Xavier-uniform weights and zero biases, in place.
+
+    Args:
+        module: any module, with `nn.Linear` layers anywhere in it, or an `nn.Linear` itself.
+            Every `nn.Linear` gets new weights, drawn uniformly from an interval around 0, with
+            variance gain² · 2 / (fan_in + fan_out), where fan_in and fan_out are the widths of
+            what goes into the layer and what comes out. Where it has a bias, that becomes 0.
+        gain: a positive number.
+
+    Returns:
+        The module that was given. Its parameters are the same objects as before, with other
+        values; layers of other kinds are left as they are.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
