@@ -42,9 +42,11 @@ def dropout_statistics(
     agreements = [*_within(random), *_between(random)]
     looked_at = len(random) + len(agreements)
     messages = [_wrong_values(draw, result) for draw in draws]
-    messages += [_wrong_share(draw, looked_at) for draw in random]
     messages += [_not_repeated(random)]
+    # what is dropped together also spoils the counts: the strongest tie is the cause
+    agreements.sort(key=lambda agreement: -agreement.excess)
     messages += [agreement.fault(looked_at) for agreement in agreements]
+    messages += [_wrong_share(draw, looked_at) for draw in random]
     return Verdict(next((m for m in messages if m), None), tuple(_summary(draws, agreements)))
 
 
@@ -108,18 +110,29 @@ def _one_generator(first: _Draw, second: _Draw) -> bool:
 
 @dataclass(frozen=True)
 class _Agreement:
-    """How many of n pairs of entries, which should be independent, were treated alike."""
+    """How many of n pairs of entries, which should be independent, were treated alike.
+
+    probability: at the rate that was asked for; as_kept: at the share that was kept.
+    """
 
     name: str
     message: str
     n: int
     alike: int
     probability: float
+    as_kept: float
+
+    @property
+    def excess(self) -> float:
+        """How far the share of pairs that were treated alike is from what is expected."""
+        return abs(self.alike / self.n - self.as_kept)
 
     def fault(self, looked_at: int) -> str | None:
-        """The message, when that is no chance."""
-        allowed = count_range(self.n, self.probability, statistics=looked_at)
-        return None if self.alike in allowed else self.message
+        """The message, when that is no chance, and no consequence of another rate either."""
+        for probability in (self.probability, self.as_kept):
+            if self.alike in count_range(self.n, probability, statistics=looked_at):
+                return None
+        return self.message
 
 
 def _within(random: list[_Draw]) -> Iterator[_Agreement]:
@@ -154,7 +167,15 @@ def _between(random: list[_Draw]) -> Iterator[_Agreement]:
 
 def _agreement(name: str, message: str, left: Any, right: Any, p: float) -> _Agreement:
     alike = int((left == right).sum())
-    return _Agreement(name, message, int(left.size), alike, p**2 + (1.0 - p) ** 2)
+    share = float((left.mean() + right.mean()) / 2)
+    return _Agreement(
+        name,
+        message,
+        n=int(left.size),
+        alike=alike,
+        probability=p**2 + (1.0 - p) ** 2,
+        as_kept=share**2 + (1.0 - share) ** 2,
+    )
 
 
 def _summary(draws: list[_Draw], agreements: list[_Agreement]) -> Iterator[Interval]:

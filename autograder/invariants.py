@@ -71,7 +71,7 @@ def _sums_to_one(call: CallView, axis: int, result: int) -> str | None:
         return f"slice {where} sums to {found}"
     what, other = ("column", "row") if axis % 2 == 0 else ("row", "column")
     message = f"{what} {where} sums to {found}"
-    if np.allclose(values.sum(axis=1 - axis % 2), 1.0, rtol=0.0, atol=allowed):
+    if wanted[worst] and np.allclose(values.sum(axis=1 - axis % 2), 1.0, rtol=0.0, atol=allowed):
         message += f"; each {other} sums to 1 instead"
     return message
 

@@ -9,11 +9,13 @@ from hypothesis.extra import numpy as hnp
 from autograder.numerics import (
     TOLERANCES,
     WHOLE_SLACK,
+    Bound,
     Tolerance,
     compare,
     error_ratio,
     magnitude_of,
     tolerance_for,
+    unit_in_last_place,
 )
 
 relaxed = settings(deadline=None)
@@ -284,3 +286,69 @@ class TestErrorRatio:
             ratio = error_ratio(got, expected, tolerance)
             assert (found is None) == (ratio <= 1)
             assert found is None or found.ratio == ratio
+
+
+class TestReductions:
+    """A sum of many terms is off by more, in proportion to the root of their number."""
+
+    @pytest.mark.parametrize("n", [437, 4096, 30_000])
+    @pytest.mark.parametrize("positive", [False, True])
+    def test_terms_added_one_after_another(self, n, positive):
+        rng = np.random.default_rng(n)
+        left, right = rng.normal(size=(2, n, 32)).astype(np.float32)
+        if positive:
+            left, right = np.abs(left), np.abs(right)
+        exact = (left.astype(np.float64) * right).sum(axis=0)
+        total = np.zeros(32, np.float32)
+        for row in left * right:
+            total += row
+        tolerance = tolerance_for(["float32"], exact, terms=n)
+        assert error_ratio(total, exact, Tolerance(0.0, tolerance.absolute)) < 0.2
+
+    def test_short_sums_change_nothing(self):
+        one = np.ones(1)
+        for dtype in ("float64", "float32"):
+            usual = tolerance_for([dtype], one)
+            assert tolerance_for([dtype], one, terms=437) == usual
+        assert tolerance_for(["float32"], one, terms=10**6).absolute == pytest.approx(
+            4.8e-4, rel=0.1
+        )
+        assert tolerance_for(["float64"], one, terms=10**6).absolute == 1e-10
+        half = tolerance_for(["bfloat16"], one, half=True)
+        assert tolerance_for(["bfloat16"], one, half=True, terms=10**4) == half
+
+
+class TestBound:
+    def test_in_units_of_the_last_place_of_an_argument(self):
+        bound = Bound("two roundings", absolute=1e-3, ulps=2, of="V")
+        usual = tolerance_for(["float16"], np.ones(1))
+        found = bound.tolerance(usual, "float16", 40.0)  # 2⁻⁵ apart, from 32 to 64
+        assert found == Tolerance(0.0, 1e-3 * 40 + 2 * 2.0**-5)
+
+    def test_beside_the_usual_tolerance(self):
+        bound = Bound("the mean cancels", absolute=1e-3, beside=True)
+        assert bound.tolerance(Tolerance(1e-4, 1e-5), "float32", 1.0) == Tolerance(1e-4, 1.01e-3)
+
+    @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+    @pytest.mark.parametrize("size", [1.0, 1.5, 1.999, 2.0, 1e-3, 40.0])
+    def test_units_are_how_far_numbers_lie_apart(self, dtype, size):
+        apart = np.spacing(np.dtype(dtype).type(size))
+        assert unit_in_last_place(dtype, size) == float(apart)
+
+    def test_units_of_bfloat16_and_of_nothing(self):
+        assert unit_in_last_place("bfloat16", 1.0) == 2.0**-7
+        assert unit_in_last_place("int64", 1.0) == 0.0
+        assert unit_in_last_place("float32", 0.0) == 0.0
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"reason": " ", "absolute": 1.0},
+            {"reason": "none"},
+            {"reason": "less than nothing", "absolute": -1.0, "ulps": 2.0},
+            {"reason": "anything", "relative": float("inf")},
+        ],
+    )
+    def test_one_without_a_reason_or_a_size(self, given):
+        with pytest.raises(ValueError, match="a bound"):
+            Bound(**given)
