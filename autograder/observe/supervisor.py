@@ -266,6 +266,10 @@ def _environment(wrapped: bool) -> dict[str, str]:
     threads = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
     environment = {f"{name}_NUM_THREADS": "1" for name in threads}
     environment |= {"PATH": "/usr/bin:/bin", "HOME": "/", "LANG": "C.UTF-8", "MPLBACKEND": "Agg"}
+    # Arrays of this many bytes go back to the system when they are freed. By default glibc keeps
+    # them in a heap that falls to pieces, and a loop over chunks then meets a memory limit that is
+    # ten times what it holds at any moment.
+    environment["MALLOC_MMAP_THRESHOLD_"] = str(1 << 18)
     # Where matplotlib, if it is loaded, keeps the list of fonts that takes it long to make; in
     # bubblewrap there are only its own.
     fonts = "/tmp" if wrapped else "~/.cache/attention-autograder/matplotlib"
