@@ -30,6 +30,13 @@ from typing import Any, get_args
 
 import numpy as np
 
+from autograder.definitions import (
+    Alternative,
+    CaseDefinition,
+    CaseFunction,
+    Implementation,
+    Misconception,
+)
 from autograder.limits import read_limits
 from autograder.numerics import Bound
 from autograder.observe.protocol import array_from_numpy
@@ -43,50 +50,6 @@ from autograder.specification import (
     ExerciseLimits,
     ValueSpec,
 )
-
-Implementation = Callable[..., Any]
-CaseFunction = Callable[[np.random.Generator], Mapping[str, Any] | Sequence[Any] | Program]
-
-
-@dataclass(frozen=True)
-class CaseDefinition:
-    """A case as its author wrote it: a function of a random generator.
-
-    raises: name of the exception that the reference raises in it, and a solution has to.
-    explained, watch, tolerance: see Exercise.case.
-    """
-
-    name: str
-    title: str
-    function: CaseFunction
-    separates: tuple[str, ...]
-    hidden: bool
-    kind: CaseKind
-    raises: str | None = None
-    explained: bool = True
-    watch: tuple[str, ...] = ()
-    tolerance: Bound | None = None
-
-
-@dataclass(frozen=True)
-class Misconception:
-    """Runnable wrong code, the sentence that names the mistake, and a hint."""
-
-    name: str
-    sentence: str
-    hint: str
-    implementation: Implementation
-    credit: float
-    hidden: bool
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """A right but unusual solution, which must be accepted."""
-
-    name: str
-    title: str
-    implementation: Implementation
 
 
 @dataclass
@@ -386,10 +349,13 @@ def exercise(
 
 
 __all__ = [
+    "Alternative",
     "AuthoringError",
     "Bound",
+    "CaseDefinition",
     "Exercise",
     "Generator",
+    "Misconception",
     "Probe",
     "Program",
     "Slot",

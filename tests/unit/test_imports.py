@@ -27,6 +27,7 @@ ORDER = [
     "specification",
     "signature",
     "limits",
+    "definitions",
     "exercise",
     "cases",
     "forbidden",
