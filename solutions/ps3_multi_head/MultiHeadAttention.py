@@ -88,9 +88,6 @@ class MultiHeadAttention(nn.Module):
         return output, weights
 
 
-_exercise = MultiHeadAttention
-
-
 @MultiHeadAttention.check(
     "in training, dropout acts on the weights", public=True, cases=["training"]
 )
@@ -156,7 +153,7 @@ def _case(rng, num_heads, d_head, *calls, bias=True, dropout=None, gradients=Fal
     built |= {} if dropout is None else {"dropout": dropout}
     weights = _weights(rng, d_model, bias)
     calls = calls or (arguments,)
-    return module_program(_exercise, built, weights, *calls, gradients=gradients, item=0)
+    return module_program(MultiHeadAttention, built, weights, *calls, gradients=gradients, item=0)
 
 
 def _weights(rng, d_model, bias=True):
@@ -263,10 +260,10 @@ def mask_for_all(rng):
     ],
 )
 def padding_mask(rng):
-    lengths = rng.permutation([2, 3, 4])  # (3,), of the samples; the last token is padding in all
-    mask = (np.arange(5) < lengths[:, None, None]).astype(np.int64)  # (3, 1, 5)
-    query = normal_tensor(rng, 3, 5, 6)
-    changed = changed_at(rng, query, np.s_[:, 4])
+    lengths = rng.permutation([1, 2, 3])  # (3,), of the samples; the last token is padding in all
+    mask = (np.arange(4) < lengths[:, None, None]).astype(np.int64)  # (3, 1, 4)
+    query = normal_tensor(rng, 3, 4, 6)
+    changed = changed_at(rng, query, np.s_[:, 3])
     return _case(rng, 2, 3, {"query": query, "mask": mask}, {"query": changed, "mask": mask})
 
 
@@ -314,7 +311,7 @@ def mask_for_each_head(rng):
 
 @MultiHeadAttention.case("without biases", separates=["bias_always", "scale_missing"])
 def without_biases(rng):
-    return _case(rng, num_heads=2, d_head=2, bias=False, query=normal_tensor(rng, 3, 5, 4))
+    return _case(rng, num_heads=2, d_head=2, bias=False, query=normal_tensor(rng, 3, 4, 4))
 
 
 @MultiHeadAttention.case("scores of 800", separates=["overflows"])
@@ -331,10 +328,12 @@ def large_scores(rng):
     }
     query = torch.tensor(tokens.reshape(2, 3, 8), dtype=torch.float32)
     built = {"d_model": 8, "num_heads": 2, "bias": False}
-    return module_program(_exercise, built, weights, {"query": query})
+    return module_program(MultiHeadAttention, built, weights, {"query": query})
 
 
-@MultiHeadAttention.case("dropout, in evaluation mode", separates=["dropout_in_evaluation"])
+@MultiHeadAttention.case(
+    "dropout, in evaluation mode", separates=["dropout_in_evaluation"], hidden=True
+)
 def dropout_in_evaluation_mode(rng):
     return _case(rng, num_heads=2, d_head=3, dropout=0.5, query=normal_tensor(rng, 3, 4, 6))
 
@@ -364,7 +363,9 @@ def training(rng):
         "value": value,
     }
     built = {"d_model": 16, "num_heads": 2, "bias": False, "dropout": 0.4}
-    *before, first, second = module_program(_exercise, built, weights, arguments, arguments).steps
+    *before, first, second = module_program(
+        MultiHeadAttention, built, weights, arguments, arguments
+    ).steps
     return Program((*before, first, Mode("module", training=True), second))
 
 
@@ -426,7 +427,7 @@ def three_calls(rng):
     return _case(rng, 2, 3, *calls)
 
 
-@MultiHeadAttention.case("a single head", kind="robustness")
+@MultiHeadAttention.case("a single head", kind="robustness", hidden=True)
 def single_head(rng):
     return _case(rng, num_heads=1, d_head=5, query=normal_tensor(rng, 2, 3, 5))
 
@@ -2786,6 +2787,150 @@ class cut_graph(nn.Module):
                 mask = mask.unsqueeze(1)
             scores = scores.masked_fill(mask == 0, -torch.inf)
         weights = torch.softmax(scores.detach(), dim=-1)
+        heads = self.dropout(weights) @ V
+        output = self.W_o(concat_heads(heads))
+        return output, weights
+
+
+# With a number for minus infinity, as many write it, a slice that is hidden as a whole gives
+# equal weights instead of NaN.
+
+
+@MultiHeadAttention.misconception(
+    "Normalises over the heads instead of the keys.",
+    hint="What does axis 1 of the scores count, and which axis counts keys?",
+    credit=0.25,
+    hidden=True,
+)
+class over_heads_filled(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"num_heads = {num_heads} does not divide d_model = {d_model}")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        Q = split_heads(self.W_q(query), self.num_heads)
+        K = split_heads(self.W_k(key), self.num_heads)
+        V = split_heads(self.W_v(value), self.num_heads)
+        scores = Q @ K.mT / Q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(mask == 0, -1e9)
+        weights = torch.softmax(scores, dim=1)
+        heads = self.dropout(weights) @ V
+        output = self.W_o(concat_heads(heads))
+        return output, weights
+
+
+@MultiHeadAttention.misconception(
+    "Normalises over the queries instead of the keys.",
+    hint="Along which axis do your weights sum to 1, and along which one should they?",
+    credit=0.25,
+    hidden=True,
+)
+class over_queries_filled(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"num_heads = {num_heads} does not divide d_model = {d_model}")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        Q = split_heads(self.W_q(query), self.num_heads)
+        K = split_heads(self.W_k(key), self.num_heads)
+        V = split_heads(self.W_v(value), self.num_heads)
+        scores = Q @ K.mT / Q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(mask == 0, -1e9)
+        weights = torch.softmax(scores, dim=-2)
+        heads = self.dropout(weights) @ V
+        output = self.W_o(concat_heads(heads))
+        return output, weights
+
+
+@MultiHeadAttention.misconception(
+    "Builds the output layer with a bias, whatever `bias` says.",
+    hint="How many of your four layers know of the argument `bias`?",
+    credit=0.5,
+)
+class output_bias_always(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"num_heads = {num_heads} does not divide d_model = {d_model}")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        Q = split_heads(self.W_q(query), self.num_heads)
+        K = split_heads(self.W_k(key), self.num_heads)
+        V = split_heads(self.W_v(value), self.num_heads)
+        scores = Q @ K.mT / Q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(mask == 0, -torch.inf)
+        weights = torch.softmax(scores, dim=-1)
+        heads = self.dropout(weights) @ V
+        output = self.W_o(concat_heads(heads))
+        return output, weights
+
+
+@MultiHeadAttention.misconception(
+    "Splits the keys with the number of queries, so that cross-attention fails.",
+    hint="How many tokens does `key` have in cross-attention, and which size do you give its view?",
+    credit=0.5,
+)
+class one_length_for_all(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"num_heads = {num_heads} does not divide d_model = {d_model}")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        batch, n, d_model = query.shape
+        shape = (batch, n, self.num_heads, d_model // self.num_heads)
+        Q = self.W_q(query).view(shape).transpose(1, 2)
+        K = self.W_k(key).view(shape).transpose(1, 2)
+        V = self.W_v(value).view(shape).transpose(1, 2)
+        scores = Q @ K.mT / Q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(mask == 0, -torch.inf)
+        weights = torch.softmax(scores, dim=-1)
         heads = self.dropout(weights) @ V
         output = self.W_o(concat_heads(heads))
         return output, weights

@@ -29,9 +29,6 @@ def concat_heads(heads: Float[Tensor, "batch h n d_head"]) -> Float[Tensor, "bat
     return tokens.reshape(batch, n, num_heads * d_head)  # (batch, n, h·d_head)
 
 
-_exercise = concat_heads
-
-
 def _arguments(rng, batch, num_heads, n, d_head, dtype="float32", size=1.0):
     """Heads whose gradient is asked for."""
     heads = normal_tensor(rng, batch, num_heads, n, d_head, size=size, dtype=dtype, grad=True)
@@ -59,7 +56,7 @@ def _arguments(rng, batch, num_heads, n, d_head, dtype="float32", size=1.0):
     ],
 )
 def different_sizes(rng):
-    return with_gradients(_exercise, **_arguments(rng, batch=2, num_heads=3, n=5, d_head=4))
+    return with_gradients(concat_heads, **_arguments(rng, batch=2, num_heads=3, n=5, d_head=4))
 
 
 @concat_heads.case(
@@ -99,7 +96,7 @@ def as_many_heads_as_features(rng):
     hidden=True,
 )
 def all_equal(rng):
-    return with_gradients(_exercise, **_arguments(rng, batch=3, num_heads=3, n=3, d_head=3))
+    return with_gradients(concat_heads, **_arguments(rng, batch=3, num_heads=3, n=3, d_head=3))
 
 
 @concat_heads.case(

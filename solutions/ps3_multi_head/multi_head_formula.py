@@ -47,9 +47,6 @@ def multi_head_formula(
     return torch.cat(heads, dim=-1) @ W_o  # (n, h·d_v) @ (h·d_v, d) -> (n, d)
 
 
-_exercise = multi_head_formula
-
-
 def _arguments(rng, n, d, num_heads, d_k, d_v, dtype="float32", size=1.0):
     """Tokens of the given size, and matrices that keep it; the gradients of all are asked for."""
 
@@ -95,7 +92,9 @@ def _arguments(rng, n, d, num_heads, d_k, d_v, dtype="float32", size=1.0):
     ],
 )
 def different_sizes(rng):
-    return with_gradients(_exercise, **_arguments(rng, n=5, d=7, num_heads=2, d_k=3, d_v=4))
+    return with_gradients(
+        multi_head_formula, **_arguments(rng, n=5, d=7, num_heads=2, d_k=3, d_v=4)
+    )
 
 
 @multi_head_formula.case(
@@ -147,7 +146,9 @@ def large_scores(rng):
     hidden=True,
 )
 def all_equal(rng):
-    return with_gradients(_exercise, **_arguments(rng, n=4, d=4, num_heads=4, d_k=4, d_v=4))
+    return with_gradients(
+        multi_head_formula, **_arguments(rng, n=4, d=4, num_heads=4, d_k=4, d_v=4)
+    )
 
 
 @multi_head_formula.case(
@@ -190,7 +191,7 @@ def tiny(rng):
 @multi_head_formula.case("float64", kind="robustness", hidden=True)
 def double_precision(rng):
     return with_gradients(
-        _exercise, **_arguments(rng, n=3, d=4, num_heads=2, d_k=5, d_v=2, dtype="float64")
+        multi_head_formula, **_arguments(rng, n=3, d=4, num_heads=2, d_k=5, d_v=2, dtype="float64")
     )
 
 
@@ -635,6 +636,22 @@ def cut_graph(x, W_q, W_k, W_v, W_o):
         scores = Q @ K.T / Q.shape[-1] ** 0.5
         weights = torch.softmax(scores, dim=-1)
         heads.append((weights @ V).detach())
+    return torch.cat(heads, dim=-1) @ W_o
+
+
+@multi_head_formula.misconception(
+    "Normalises over the keys of all heads together: the weights of one head do not sum to 1.",
+    hint="Each head has a softmax of its own. What do the weights of one query sum to in one head?",
+    credit=0.25,
+)
+def over_heads_and_keys(x, W_q, W_k, W_v, W_o):
+    scores = []
+    for head in range(len(W_q)):
+        Q = x @ W_q[head]
+        K = x @ W_k[head]
+        scores.append(Q @ K.T / Q.shape[-1] ** 0.5)
+    weights = torch.softmax(torch.cat(scores, dim=-1), dim=-1).split(len(x), dim=-1)
+    heads = [weights[head] @ (x @ W_v[head]) for head in range(len(W_q))]
     return torch.cat(heads, dim=-1) @ W_o
 
 

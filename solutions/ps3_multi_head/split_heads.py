@@ -33,9 +33,6 @@ def split_heads(
     return heads.transpose(1, 2)  # (batch, h, n, d_head)
 
 
-_exercise = split_heads
-
-
 def _arguments(rng, batch, n, num_heads, d_head, dtype="float32", size=1.0):
     """Tokens whose gradient is asked for."""
     x = normal_tensor(rng, batch, n, num_heads * d_head, size=size, dtype=dtype, grad=True)
@@ -63,7 +60,7 @@ def _arguments(rng, batch, n, num_heads, d_head, dtype="float32", size=1.0):
     ],
 )
 def different_sizes(rng):
-    return with_gradients(_exercise, **_arguments(rng, batch=2, n=5, num_heads=3, d_head=4))
+    return with_gradients(split_heads, **_arguments(rng, batch=2, n=5, num_heads=3, d_head=4))
 
 
 @split_heads.case(
@@ -105,7 +102,7 @@ def as_many_tokens_as_features(rng):
     hidden=True,
 )
 def all_equal(rng):
-    return with_gradients(_exercise, **_arguments(rng, batch=3, n=3, num_heads=3, d_head=3))
+    return with_gradients(split_heads, **_arguments(rng, batch=3, n=3, num_heads=3, d_head=3))
 
 
 @split_heads.case("many narrow heads", separates=["number_for_width", "interleaved"], hidden=True)
