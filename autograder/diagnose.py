@@ -1,61 +1,27 @@
 """Which misconceptions explain what was observed.
 
 A misconception explains a submission when it gives the same results on the same inputs,
-in every case, the passed ones too. “Same” means equal within the tolerance, with equal
-NaN patterns, or the same kind of exception; for random results, agreeing statistics.
-Where no single one does, two that are put together may (see `autograder.pairs`).
+in every case, the passed ones too (`autograder.likeness` says what the same is). Where no
+single one does, two that are put together may (see `autograder.pairs`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
 
-import numpy as np
-
-from autograder import form
-from autograder.checks import PackFault, run_custom
-from autograder.numerics import HALF_TYPES, compare, magnitude_of, tolerance_for
-from autograder.observe.protocol import Array, Opaque
+from autograder.likeness import CaseOutcome, Likeness, Seen, same_outcome
 from autograder.observe.session import Stopped
-from autograder.program import Backward, Construct, Observed, ReadAxes, Step
-from autograder.results_view import (
-    Part,
-    case_view,
-    expected_count,
-    part_of,
-    parts_of,
-    shown,
-)
-from autograder.specification import (
-    Case,
-    CustomCheck,
-    ExerciseSpec,
-    Interval,
-    KnownMistake,
-    Pair,
-    Verdict,
-)
-
-CaseOutcome = Sequence[Observed] | Stopped
-
-
-class Likeness(Enum):
-    """How two observations of one case that cannot be told apart are alike."""
-
-    EQUAL = "equal"  # values, or an exception with its message
-    AGREEING = "agreeing"  # statistics of random results
-    SAME_EXCEPTION = "same exception"  # of one type: many causes have it
+from autograder.specification import Case, ExerciseSpec, KnownMistake, Pair
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """The misconceptions that explain a failed exercise, and how well.
 
-    matching: in how many of the `failing` cases that could be compared. statistical: by agreeing statistics.
+    matching: in how many of the `failing` cases that could be compared. statistical: by
+    agreeing statistics.
     """
 
     names: tuple[str, ...] = ()
@@ -75,7 +41,7 @@ def diagnose(
     are of one type is no evidence alone: somewhere values, or a message, have to be equal.
     """
     best = Diagnosis()
-    seen = _Seen(spec, observations)
+    seen = Seen(spec, observations)
     # a large case may have no explanations: it speaks for none and against none
     failing = [case.name for case in spec.cases if case.name in failing and case.explanations]
     # failing cases first: they rule most misconceptions out, so that few are run elsewhere
@@ -89,29 +55,7 @@ def diagnose(
     return _pair(seen, failing) or best
 
 
-class _Seen:
-    """The observations of a submission; their statistics are computed once a case."""
-
-    def __init__(self, spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> None:
-        self.spec = spec
-        self.observations = observations
-        self._summaries: dict[str, tuple[Interval, ...] | None] = {}
-
-    def like(self, case: Case, known: Sequence[Observed]) -> Likeness | None:
-        """How the observation of a case is like what a misconception gives there."""
-        observed = self.observations[case.name]
-        if isinstance(observed, Stopped) or _differ_in_kind(observed, known):
-            return None
-        if case.name not in self._summaries:
-            self._summaries[case.name] = summary(self.spec, case, observed)
-        mine = self._summaries[case.name]
-        theirs = mine and _known_summary(self.spec, case, known)
-        if mine and theirs:
-            return Likeness.AGREEING if summaries_agree(mine, theirs) else None
-        return _likeness_of_steps(self.spec, case, observed, known)
-
-
-def _pair(seen: _Seen, failing: Sequence[str]) -> Diagnosis | None:
+def _pair(seen: Seen, failing: Sequence[str]) -> Diagnosis | None:
     """The two misconceptions that together match every case; None when no two do.
 
     Every observed case has to match, without the allowance for a student's variations that
@@ -140,7 +84,7 @@ def _pair(seen: _Seen, failing: Sequence[str]) -> Diagnosis | None:
 
 
 def _matching_merges(
-    seen: _Seen, cases: Sequence[Case], pair: Pair
+    seen: Seen, cases: Sequence[Case], pair: Pair
 ) -> dict[int, tuple[Likeness, ...]]:
     """The ways to merge two misconceptions that match every case, and how they do."""
     left: dict[int, tuple[Likeness, ...]] | None = None
@@ -177,7 +121,7 @@ def _cost(case: Case) -> int:
 
 
 def _explanation(
-    seen: _Seen, known: KnownMistake, cases: Sequence[Case], failing: Sequence[str]
+    seen: Seen, known: KnownMistake, cases: Sequence[Case], failing: Sequence[str]
 ) -> Diagnosis | None:
     """How well one misconception explains the observations; None when something contradicts it."""
     matches: list[Likeness] = []
@@ -193,173 +137,3 @@ def _explanation(
         return None
     statistical = Likeness.AGREEING in matches
     return Diagnosis((known.name,), len(matches), len(failing), statistical)
-
-
-def same_outcome(
-    spec: ExerciseSpec, case: Case, observed: Sequence[Observed], other: Sequence[Observed]
-) -> bool:
-    """Whether two observations of one case cannot be told apart."""
-    return likeness(spec, case, observed, other) is not None
-
-
-def likeness(
-    spec: ExerciseSpec, case: Case, observed: Sequence[Observed], other: Sequence[Observed]
-) -> Likeness | None:
-    """How two observations of one case are alike; None when they can be told apart."""
-    return _Seen(spec, {case.name: observed}).like(case, other)
-
-
-def _differ_in_kind(observed: Sequence[Observed], other: Sequence[Observed]) -> bool:
-    """Whether one raises, or changes an argument, where the other does not."""
-    return len(observed) != len(other) or any(
-        bool(left.changed) != bool(right.changed) or (left.raised is None) != (right.raised is None)
-        for left, right in zip(observed, other, strict=True)
-    )
-
-
-def _likeness_of_steps(
-    spec: ExerciseSpec, case: Case, observed: Sequence[Observed], other: Sequence[Observed]
-) -> Likeness | None:
-    like = Likeness.EQUAL
-    for index, (left, right) in enumerate(zip(observed, other, strict=True)):
-        if left.raised is not None and right.raised is not None:
-            if left.raised.type_name != right.raised.type_name:
-                return None
-            if left.raised.message != right.raised.message:
-                like = Likeness.SAME_EXCEPTION
-        else:
-            wanted = case.expected[index].value if index < len(case.expected) else None
-            step = form.Step(spec, case, index)
-            if not _same_step(case.program.steps[index], left.value, right.value, wanted):
-                return None
-            if not _same_dtypes(step, left.value, right.value, wanted):
-                return None
-    return like
-
-
-def _same_step(step: Step, left: Any, right: Any, wanted: Any) -> bool:
-    """Whether a step gave the same. wanted: what the reference gave."""
-    if isinstance(step, Construct):
-        return True  # the class has another name, and no more is known
-    if isinstance(step, ReadAxes):
-        return same_value(shown(left), shown(right), shown(wanted))
-    magnitude = magnitude_of(_arrays_in(right)) if isinstance(step, Backward) else None
-    return same_value(left, right, wanted, magnitude)
-
-
-def _same_dtypes(step: form.Step, left: Any, right: Any, wanted: Any) -> bool:
-    """Whether two results would be told the same of their dtypes, as far as these are judged."""
-    count = expected_count(wanted)
-    ours, theirs = (parts_of(value, count) if count > 1 else [value] for value in (left, right))
-    for a, b in zip(map(part_of, ours or ()), map(part_of, theirs or ()), strict=False):
-        if not isinstance(a, Part) or not isinstance(b, Part) or a.dtype == b.dtype:
-            continue
-        if a.framework == b.framework == "torch":
-            floats = all("float" in part.dtype for part in (a, b))
-            # without a floating input, any float dtype is right
-            if not floats or step.input_dtypes():
-                return False
-    return True
-
-
-def _arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _arrays_in(item)
-    elif isinstance(value, Array) and value.data is not None:
-        yield value.data
-
-
-def same_value(left: Any, right: Any, wanted: Any, magnitude: float | None = None) -> bool:
-    """Whether two results are equal within the coarser tolerance of the two.
-
-    wanted: what the reference gave, which says how many values they hold. magnitude: see
-    `numerics.tolerance_for`.
-    """
-    if isinstance(right, Mapping):
-        return isinstance(left, Mapping) and _same_mapping(left, right, wanted, magnitude)
-    count = expected_count(wanted)
-    if count > 1:
-        ours, theirs = parts_of(left, count), parts_of(right, count)
-        if ours is not None and theirs is not None:
-            return all(_same_single(a, b, None) for a, b in zip(ours, theirs, strict=True))
-        if (ours is None) != (theirs is None):
-            return False
-    return _same_single(left, right, magnitude)
-
-
-def _same_mapping(
-    left: Mapping[str, Any], right: Mapping[str, Any], wanted: Any, magnitude: float | None
-) -> bool:
-    """The keys that the reference has; all keys when it has none."""
-    inside = wanted if isinstance(wanted, Mapping) else {}
-    return all(
-        same_value(left.get(key), right.get(key), inside.get(key), magnitude)
-        for key in inside or right
-    )
-
-
-def _same_single(left: Any, right: Any, magnitude: float | None) -> bool:
-    ours, theirs = part_of(left), part_of(right)
-    if not isinstance(ours, Part) or not isinstance(theirs, Part):
-        return _same_object(left, right)
-    if ours.shape != theirs.shape:
-        return False
-    if ours.data is None or theirs.data is None:
-        return ours.data is None and theirs.data is None
-    dtypes = [ours.dtype, theirs.dtype]
-    half = all(dtype in HALF_TYPES for dtype in dtypes)
-    tolerance = tolerance_for(dtypes, theirs.data, half=half, magnitude=magnitude)
-    return compare(ours.data, theirs.data, tolerance, nan_equal=True) is None
-
-
-def _same_object(left: Any, right: Any) -> bool:
-    """Values that are no arrays: nothing, texts, objects of one type, sequences of values."""
-    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        return len(left) == len(right) and all(
-            _same_single(a, b, None) for a, b in zip(left, right, strict=True)
-        )
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and _same_mapping(left, right, right, None)
-    if left is None or isinstance(left, (str, Opaque)):
-        return type(left) is type(right) and bool(left == right)
-    return False
-
-
-def summary(
-    spec: ExerciseSpec, case: Case, observed: Sequence[Observed]
-) -> tuple[Interval, ...] | None:
-    """The statistics of a case with random results; None for all other cases."""
-    checks = [check for check in spec.checks if isinstance(check, CustomCheck)]
-    if not checks:
-        return None
-    view = case_view(case, observed)
-    if view is None:
-        return None
-    for check in checks:
-        try:
-            found = run_custom(check, view)
-        except PackFault:
-            continue  # the judge has reported it
-        if isinstance(found, Verdict):
-            return found.summary
-    return None
-
-
-def _known_summary(
-    spec: ExerciseSpec, case: Case, known: Sequence[Observed]
-) -> tuple[Interval, ...] | None:
-    """The statistics of what a misconception gave, computed once for a whole class."""
-    made = vars(case).setdefault("_summaries", {})  # beside the fields, as equality ignores it
-    if id(known) not in made:
-        made[id(known)] = known, summary(spec, case, known)  # kept, so that its id stays its own
-    found: tuple[Interval, ...] | None = made[id(known)][1]
-    return found
-
-
-def summaries_agree(left: Sequence[Interval], right: Sequence[Interval]) -> bool:
-    """Whether two lists of statistics could be estimates of the same numbers."""
-    theirs = {interval.name: interval for interval in right}
-    return len(left) == len(right) and all(
-        interval.name in theirs and interval.agrees_with(theirs[interval.name]) for interval in left
-    )

@@ -14,9 +14,9 @@ from dataclasses import replace
 from autograder import wording
 from autograder.checks import Check, is_for, run_check
 from autograder.comparison import judge_values
-from autograder.diagnose import CaseOutcome as CaseOutcome
 from autograder.diagnose import Diagnosis, diagnose
 from autograder.form import Fault, Step, judge_form
+from autograder.likeness import CaseOutcome as CaseOutcome
 from autograder.observe.session import Stopped
 from autograder.program import Backward, Call, Observed, Raised
 from autograder.relations import equal_arguments

@@ -72,11 +72,14 @@ def _changes(base: list[Any], other: list[Any]) -> list[tuple[int, int, list[Any
 Edit = tuple[ast.AST, ast.AST]
 
 
-def edits_between(base: ast.AST, changed: ast.AST) -> list[Edit] | None:
-    """The smallest parts of `base` that are always replaced alike; None when it is all of it."""
+def edits_between(base: ast.AST, changed: ast.AST, finely: bool) -> list[Edit] | None:
+    """The smallest parts of `base` that are always replaced alike; None when it is all of it.
+
+    finely: a part may be a mere name or number, which also stands where nothing changes.
+    """
     replaced: dict[int, set[int]] = {}
     _align(base, changed, replaced)
-    return _edits(base, changed, replaced)
+    return _edits(base, changed, replaced, finely)
 
 
 def _align(base: ast.AST, changed: ast.AST, replaced: dict[int, set[int]]) -> None:
@@ -105,18 +108,22 @@ def _alike(base: ast.AST, changed: ast.AST) -> bool:
     return True
 
 
-def _edits(base: ast.AST, changed: ast.AST, replaced: dict[int, set[int]]) -> list[Edit] | None:
+def _edits(
+    base: ast.AST, changed: ast.AST, replaced: dict[int, set[int]], finely: bool
+) -> list[Edit] | None:
     if key(base) == key(changed):
         return []
     if _alike(base, changed):
         inner: list[Edit] = []
         for ours, theirs in zip(children(base), children(changed), strict=True):
-            found = _edits(ours, theirs, replaced)
+            found = _edits(ours, theirs, replaced, finely)
             if found is None:
                 break
             inner += found
         else:
             return inner
+    if isinstance(base, (ast.Name, ast.Constant)) and not finely:
+        return None
     if isinstance(base, (ast.expr, ast.stmt)) and len(replaced[key(base)]) == 1:
         return [(base, changed)]
     return None
@@ -199,11 +206,9 @@ def merges(base: Any, one: Any, other: Any) -> Iterator[Any]:
     """The ways in which the changes of two trees to a third go together, the surest first."""
     with contextlib.suppress(Conflict):
         yield three_way(base, one, other)
-    for loosely in (False, True):
+    for finely, loosely in ((False, False), (True, False), (False, True), (True, True)):
         for mine, theirs in ((one, other), (other, one)):
-            edits = edits_between(base, theirs)
+            edits = edits_between(base, theirs, finely)
             if edits:
-                try:
+                with contextlib.suppress(Conflict):
                     yield repeated(edits, mine, loosely)
-                except Conflict:
-                    continue

@@ -179,7 +179,7 @@ class Forms:
         if old is None:
             raise NoForm
         operand = self._value(statement.value, scene)
-        new = ast.BinOp(left=old, op=statement.op, right=operand)
+        new = simplified(ast.BinOp(left=old, op=statement.op, right=operand))
         if isinstance(old, ast.Name) and old.id in scene.parameters:
             target = name(old.id, stored=True)
             scene.after.append(ast.AugAssign(target=target, op=statement.op, value=operand))

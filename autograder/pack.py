@@ -133,12 +133,12 @@ class Pack:
         namespace = {**vars(self.modules[name]), name: implementation}
         return observe(namespace, program)
 
-    def _merger(self, name: str) -> Merger:
-        """What makes pairs of an exercise's misconceptions, with their trees once parsed."""
+    def merged(self, name: str, first: str, second: str) -> tuple[Any, ...]:
+        """Implementations of an exercise with two of its misconceptions; see `pairs.Merger`."""
         if name not in self._mergers:
             made = Merger(self.sources[name], name, vars(self.modules[name]))
-            return self._mergers.setdefault(name, made)  # two threads may have made one
-        return self._mergers[name]
+            self._mergers.setdefault(name, made)  # two threads may have made one
+        return self._mergers[name].implementations(first, second)
 
     def _draw_case(
         self,
@@ -200,7 +200,7 @@ class Pack:
                 pairs_of(tuple(implementations)) if exercise.name in self.sources else (),
                 lambda pair: tuple(
                     self.observe(exercise.name, merged, program)
-                    for merged in self._merger(exercise.name).implementations(*pair)
+                    for merged in self.merged(exercise.name, *pair)
                 ),
             ),
             separates=tuple(name for name in definition.separates if name not in kept_back),

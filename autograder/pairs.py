@@ -18,7 +18,7 @@ from autograder.normal_form import Form, Forms, NoForm
 from autograder.syntax_trees import assignment, children, key, name, rebuilt
 
 # Different ways to merge one pair that are tried; the first is nearly always the one.
-MAX_MERGES = 3
+MAX_MERGES = 4
 
 # Of one exercise, all pairs of 25 misconceptions. More would cost a failure without an
 # explanation more time than its single misconceptions do.

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnose import summary
 from autograder.form import Step, judge_form
+from autograder.likeness import summary
 from autograder.numerics import HALF_TYPES, error_ratio, magnitude_of
 from autograder.observe.protocol import Opaque
 from autograder.program import Backward, Call, Construct, LoadWeights, Mode, Observed, ReadAxes

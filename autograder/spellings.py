@@ -6,6 +6,7 @@ import ast
 
 from autograder.syntax_trees import key, names_read
 
+_ENTRYWISE = {"log", "exp", "sqrt", "abs", "square"}
 _REDUCTIONS = {"max", "min", "sum", "mean", "std", "var"}
 
 
@@ -69,6 +70,8 @@ def _kept(node: ast.expr) -> ast.expr:
         ):
             kept = ast.keyword(arg="keepdims", value=ast.Constant(value=True))
             return ast.Call(func=node.func, args=[], keywords=[*node.keywords, kept])
+        if node.func.attr in _ENTRYWISE and len(node.args) == 1 and not node.keywords:
+            return ast.Call(func=node.func, args=[_kept(node.args[0])], keywords=[])
     return node
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.diagnose import CaseOutcome, summary
 from autograder.failing_cases import arrays_of, difference_between, only_large
 from autograder.form import Step
+from autograder.likeness import CaseOutcome, summary
 from autograder.numerics import compare
 from autograder.observe.session import Stopped
 from autograder.program import Call, Observed

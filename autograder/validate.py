@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from autograder.checks import PackFault
-from autograder.diagnose import Likeness, likeness
 from autograder.exercise import AuthoringError, Exercise
 from autograder.judge import judge, judge_case
+from autograder.likeness import Likeness, likeness
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.program import Observed
 from autograder.quiz import load_quiz

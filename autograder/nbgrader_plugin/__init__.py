@@ -76,7 +76,7 @@ class NbgraderError(Exception):
 
 def configure(c: Any) -> None:
     """Set nbgrader up to grade with this package; called by a course's nbgrader_config.py."""
-    from autograder.nbgrader_plugin import gradebooks, pages, preparing
+    from autograder.nbgrader_plugin import formgrader, gradebooks, pages, preparing
 
     c.GenerateAssignment.preprocessors = list(GENERATE)
     c.Autograde.exporter_class = READ
@@ -86,6 +86,7 @@ def configure(c: Any) -> None:
     pages.sanitise(c)
     gradebooks.put_alembic_on_path()
     preparing.patch_autograde()
+    formgrader.patch_formgrader()
 
 
 def generate_release(root: Path, assignment: str) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -16,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.jupyter_server import TOKEN, serving, without_venv_on_path
 from tests.e2e.nbgrader_course import OWN_TEST, PS1, autograded, scores_of
 
 pytestmark = pytest.mark.e2e
-
-TOKEN = "e2e"
 
 
 def fresh_clone(source: Path, target: Path, students: tuple[str, ...]) -> Path:
@@ -32,13 +29,6 @@ def fresh_clone(source: Path, target: Path, students: tuple[str, ...]) -> Path:
     for student in students:
         shutil.copytree(source / "submitted" / student, target / "submitted" / student)
     return target
-
-
-def without_venv_on_path() -> dict[str, str]:
-    """nbgrader calls `alembic` by name; a venv that is not activated has it elsewhere."""
-    folder = str(Path(sys.executable).parent)
-    path = [item for item in os.environ["PATH"].split(os.pathsep) if item != folder]
-    return os.environ | {"PATH": os.pathsep.join(path)}
 
 
 def test_the_command_line_in_a_fresh_clone(nbgrader_class, tmp_path):
@@ -65,28 +55,8 @@ def test_the_command_line_in_a_fresh_clone(nbgrader_class, tmp_path):
 def server(nbgrader_class, tmp_path):
     """A Jupyter server with formgrader, over a course that was never graded."""
     course = fresh_clone(nbgrader_class.course, tmp_path / "clone", ("right", "wrong"))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = {"token": TOKEN, "port": port, "port_retries": 0, "allow_root": True,
-               "open_browser": False, "root_dir": str(course)}  # fmt: skip
-    arguments = [f"--ServerApp.{name}={value}" for name, value in options.items()]
-    # of all extensions of this environment only this one
-    only = "{'nbgrader.server_extensions.formgrader': True, 'jupyterlab': False, 'nbgrader': False}"
-    home = tmp_path / "home"
-    home.mkdir()
-    environment = without_venv_on_path() | {"HOME": str(home), "JUPYTER_PREFER_ENV_PATH": "0"}
-    with (tmp_path / "server.log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "jupyter_server", *arguments,
-             f"--ServerApp.jpserver_extensions={only}"],
-            cwd=course, env=environment, stdout=log, stderr=log,
-        )  # fmt: skip
-        try:
-            yield course, f"http://127.0.0.1:{port}/formgrader/api"
-        finally:
-            process.terminate()
-            process.wait(30)
+    with serving(course, tmp_path) as address:
+        yield course, f"{address}/formgrader/api"
 
 
 def ask(url: str, method: str = "GET", patience: float = 0.0) -> object:

@@ -7,16 +7,15 @@ import pytest
 from jaxtyping import Float
 
 from autograder import Interval, Program, Verdict, exercise
-from autograder.diagnose import (
-    Diagnosis,
+from autograder.diagnose import Diagnosis, diagnose
+from autograder.judge import judge_case
+from autograder.likeness import (
     Likeness,
-    diagnose,
     likeness,
     same_outcome,
     same_value,
     summaries_agree,
 )
-from autograder.judge import judge_case
 from autograder.observe.protocol import Array, Opaque, array_from_numpy
 from autograder.observe.session import Stopped
 from autograder.program import Call, Observed, Raised

@@ -40,6 +40,7 @@ ORDER = [
     "wording",
     "form",
     "comparison",
+    "likeness",
     "diagnose",
     "samples",
     "rearranged",

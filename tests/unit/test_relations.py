@@ -274,7 +274,7 @@ class TestDropout:
         assert re.search(message, found), found
 
     def test_a_mistake_agrees_with_itself_on_other_draws(self):
-        from autograder.diagnose import summaries_agree
+        from autograder.likeness import summaries_agree
 
         def unscaled(weights, p, training, generator):
             return dropout(weights, p, training, generator) * (1 - p if training else 1)
