@@ -4,9 +4,9 @@ The exercises of ps2_torch_attention.ipynb as a module. Hand in the notebook or 
 check it with `pytest` or `autograder check` in this folder.
 """
 
+import numpy as np
 import torch
 from torch import nn
-import numpy as np
 
 
 # scaled_dot_product_attention: 8 points
@@ -178,3 +178,78 @@ def init_projections(module, gain=1.0):
     """
     # YOUR CODE HERE
     raise NotImplementedError()
+
+
+# Questions. The notebook shows them with their formulas set.
+
+# Three keys have the scaled scores −1, −1 and 5. The third one is to be hidden. Somebody
+# multiplies
+# the scores with the mask (1, 1, 0) and then takes the softmax. Which weight does the **hidden**
+# key
+# get? Three digits are enough.
+q_hidden_by_zero = None  # a number
+
+# How many entries of `causal_mask(12)` are True?
+q_causal_entries = None  # a number
+
+# A batch holds 8 sentences, padded to 8 tokens. The scores have shape (8, 8, 8). By mistake the
+# padding mask has shape (8, 8), (batch, key), instead of (8, 1, 8). What happens?
+#
+# - `"anchor"`: PyTorch raises an error, because the mask has one axis less than the scores.
+# - `"violet"`: No error; every sample uses the padding of sample i for its query i, so that most
+#   queries see padding, or miss real tokens.
+# - `"copper"`: No error, and the result is right, since PyTorch finds the axis of the samples by
+#   its size.
+# - `"meadow"`: No error; padding is hidden as a query instead of as a key.
+q_silent_broadcast = None  # one of the options, in quotes
+
+# How many parameters does `SelfAttention(64, 128, dim_v=160, bias=True)` have? A batch of shape
+# (4, 10, 64) goes through it.
+q_parameters = None  # a number
+
+# The tokens of "The animal didn't cross the street because it was too tired" are counted from 0:
+# "animal" is token 1 and "it" is token 7. Which entry of the weights, of shape (11, 11), says how
+# much "it" attends to "animal"?
+#
+# - `"harbor"`: `weights[1, 7]`
+# - `"pebble"`: `weights[7, 1]`
+# - `"saffron"`: `weights[8, 2]`
+# - `"thicket"`: Either of `weights[7, 1]` and `weights[1, 7]`: attention is mutual.
+q_pronoun_entry = None  # one of the options, in quotes
+
+# A `SelfAttention` layer has biases in `W_q`, `W_k` and `W_v`. Which of them can be set to any
+# value
+# without changing any output?
+#
+# - `"lantern"`: That of `W_q`.
+# - `"orchard"`: That of `W_k`.
+# - `"drizzle"`: That of `W_v`.
+# - `"granite"`: None of them.
+q_idle_bias = None  # one of the options, in quotes
+
+# `CrossAttention(64, 32, 16, dim_v=24)` is called with x of shape (2, 10, 64) and a context of
+# shape
+# (2, 7, 32). Which shapes do output and weights have?
+#
+# - `"willow"`: output (2, 10, 24), weights (2, 10, 7)
+# - `"marble"`: output (2, 7, 24), weights (2, 7, 10)
+# - `"ember"`: output (2, 10, 24), weights (2, 10, 10)
+# - `"tundra"`: output (2, 7, 24), weights (2, 10, 7)
+# - `"cinder"`: output (2, 10, 16), weights (2, 10, 7)
+q_cross_shape = None  # one of the options, in quotes
+
+# Tokens have independent entries from N(0, 1). `W_q` and `W_k` are `nn.Linear(256, 64,
+# bias=False)` as
+# PyTorch builds them: weights are uniform between −1/√256 and 1/√256. What is the variance of a
+# scaled score q·k/√64 of two different tokens?
+q_default_variance = None  # a number
+
+# Now `W_q` and `W_k` have shape (256, 256) and entries from N(0, 1); tokens are as before. What
+# is
+# the standard deviation of a scaled score q·k/√256, roughly?
+q_unit_weights = None  # a number
+
+# `nn.init.xavier_uniform_(weight, gain=0.02)` fills the weight of a layer from 64 to 128
+# features.
+# What is the standard deviation of its entries? Two significant digits are enough.
+q_xavier_gain = None  # a number

@@ -763,6 +763,138 @@ class context_cut(nn.Module):
         return scaled_dot_product_attention(Q, K, V, mask)
 
 
+# Whoever takes a source for the other one also gives the layer its width, or nothing would run.
+
+
+@CrossAttention.misconception(
+    "Takes the queries from the context, and keys and values from x.",
+    hint="Who asks, and who answers? How many rows must the output have?",
+    credit=0.25,
+)
+class sources_and_widths_swapped(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(context_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(query_dim, dim_v, bias=bias)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(context)
+        K = self.W_k(x)
+        V = self.W_v(x)
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
+@CrossAttention.misconception(
+    "Takes the keys from x.",
+    hint="Whom does a query look for: tokens of x, or tokens of the context?",
+    credit=0.25,
+)
+class keys_of_width_from_x(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(context_dim, dim_v, bias=bias)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(x)
+        V = self.W_v(context)
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
+@CrossAttention.misconception(
+    "Takes the values from x.",
+    hint="A query has found a token of the context. Whose value does it get?",
+    credit=0.25,
+)
+class values_of_width_from_x(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(context_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(query_dim, dim_v, bias=bias)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(context)
+        V = self.W_v(x)
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
+@CrossAttention.misconception(
+    "Takes keys and values from x too: that is self-attention, and the context is not used.",
+    hint="Change the context. Does the output move?",
+)
+class context_never_used(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(query_dim, dim_v, bias=bias)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(x)
+        V = self.W_v(x)
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
+@CrossAttention.misconception(
+    "Builds only the layer of the queries with the bias that `bias` asks for.",
+    hint="How many of your three layers know of the argument `bias`?",
+    credit=0.5,
+)
+class bias_of_queries_only(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(context_dim, dim_k, bias=False)
+        self.W_v = nn.Linear(context_dim, dim_v, bias=False)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(context)
+        V = self.W_v(context)
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
+@CrossAttention.misconception(
+    "Normalises over the queries instead of the keys.",
+    hint="Along which axis do your weights sum to 1, and along which one should they?",
+    credit=0.25,
+)
+class over_queries(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(context_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(context_dim, dim_v, bias=bias)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(context)
+        V = self.W_v(context)
+        scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+        if mask is not None:  # a number, so that a key hidden from all queries gives no NaN
+            scores = scores.masked_fill(mask == 0, -1e9)
+        weights = torch.softmax(scores, dim=-2)
+        return weights @ V, weights
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 

@@ -746,6 +746,76 @@ class queries_cut(nn.Module):
         return scaled_dot_product_attention(Q, K, V, mask)
 
 
+@SelfAttention.misconception(
+    "Normalises over the queries instead of the keys.",
+    hint="Along which axis do your weights sum to 1, and along which one should they?",
+    credit=0.25,
+)
+class over_queries(nn.Module):
+    def __init__(self, input_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(input_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(input_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(input_dim, dim_v, bias=bias)
+
+    def forward(self, x, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(x)
+        V = self.W_v(x)
+        scores = Q @ K.transpose(-2, -1) / math.sqrt(Q.shape[-1])
+        if mask is not None:  # a number, so that a key hidden from all queries gives no NaN
+            scores = scores.masked_fill(mask == 0, -1e9)
+        weights = torch.softmax(scores, dim=-2)
+        return weights @ V, weights
+
+
+@SelfAttention.misconception(
+    "Adds the input to the output where the widths allow it, which is the business of the block "
+    "around the layer.",
+    hint="What is the output when all values are zero?",
+    credit=0.5,
+)
+class skip_where_it_fits(nn.Module):
+    def __init__(self, input_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(input_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(input_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(input_dim, dim_v, bias=bias)
+
+    def forward(self, x, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(x)
+        V = self.W_v(x)
+        output, weights = scaled_dot_product_attention(Q, K, V, mask)
+        return x + output if output.shape == x.shape else output, weights
+
+
+@SelfAttention.misconception(
+    "Builds the layers the wrong way round, and multiplies with their weights as they are stored.",
+    hint="`nn.Linear(a, b)` maps a features to b features when it is called. How many biases does "
+    "it have?",
+    credit=0.25,
+)
+class layers_turned_around(nn.Module):
+    def __init__(self, input_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        if dim_v is None:
+            dim_v = dim_k
+        self.W_q = nn.Linear(dim_k, input_dim, bias=bias)
+        self.W_k = nn.Linear(dim_k, input_dim, bias=bias)
+        self.W_v = nn.Linear(dim_v, input_dim, bias=bias)
+
+    def forward(self, x, mask=None):
+        Q = x @ self.W_q.weight
+        K = x @ self.W_k.weight
+        V = x @ self.W_v.weight
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 

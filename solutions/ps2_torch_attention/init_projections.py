@@ -542,6 +542,19 @@ def reseeded(module, gain=1.0):
     return module
 
 
+@init_projections.misconception(
+    "Expects every layer to have a bias, and reaches for its data.",
+    hint="What is `bias` of a layer that was built with bias=False?",
+    credit=0.5,
+)
+def data_of_bias_expected(module, gain=1.0):
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight, gain=gain)
+            layer.bias.data.zero_()
+    return module
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 

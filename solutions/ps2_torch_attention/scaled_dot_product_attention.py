@@ -1136,6 +1136,111 @@ def single_precision(Q, K, V, mask=None):
     return output, weights
 
 
+# ---- misconceptions: a finite number in place of minus infinity ----------------------------
+
+# Where a mistake hides a whole slice, minus infinity gives NaN and a large number gives equal
+# weights. Students write both, so these mistakes stand here a second time.
+
+
+@scaled_dot_product_attention.misconception(
+    "Reads the mask the other way round: it hides what may be seen.",
+    hint="What does true mean in the mask, and where do you put the large negative number?",
+    credit=0.25,
+)
+def polarity_inverted_filled(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 1, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Normalises over the queries instead of the keys.",
+    hint="Along which axis do your weights sum to 1? Whose shares have to sum to 1: those of one "
+    "query, or those of one key?",
+    credit=0.25,
+)
+def over_queries_filled(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=-2)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Normalises over axis 1, which holds the keys only when there is no batch.",
+    hint="With one leading dimension more, what does axis 1 count? From which end does the place "
+    "of the keys not depend on the leading dimensions?",
+    credit=0.25,
+)
+def axis_1_filled(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Normalises over the first axis, which counts samples when there is a batch.",
+    hint="What does axis 0 count in a batch? Change one sample: do the weights of another move?",
+    credit=0.25,
+)
+def over_the_batch_filled(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    weights = torch.softmax(scores, dim=0)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Fills hidden scores with a tiny number, such as -1e-9, instead of a hugely negative one.",
+    hint="Which of -1e-9 and -1e9 is close to zero? What is the exponential of each?",
+    credit=0.25,
+)
+def tiny_fill(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e-9)
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Takes three sizes out of the shape, so that it works with exactly one leading dimension.",
+    hint="How many axes does Q have without a batch, and how many with heads? From which end can "
+    "you count?",
+    credit=0.5,
+)
+def three_axes_unpacked(Q, K, V, mask=None):
+    _, _, d_k = Q.shape
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
 # ---- right but unusual ---------------------------------------------------------------------
 
 

@@ -1,0 +1,208 @@
+"""Every number that the notebooks and quizzes state, computed again.
+
+One class for each problem set. What is random is computed exactly from moments where that can
+be done, and otherwise with a bound that chance leaves less often than once in a million runs.
+"""
+
+import math
+from functools import lru_cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from autograder.pack import load_pack  # noqa: E402
+from autograder.quiz import load_quiz  # noqa: E402
+
+COURSE = Path(__file__).parents[1]
+
+
+@lru_cache
+def solved(assignment):
+    """The reference solutions of a set, as attributes."""
+    exercises = load_pack(COURSE, assignment).exercises
+    return SimpleNamespace(**{name: item.reference for name, item in exercises.items()})
+
+
+@lru_cache
+def questions(assignment):
+    """Questions of a set by their id."""
+    return {question.id: question for question in load_quiz(COURSE / "solutions" / assignment)}
+
+
+def wrong_values(question):
+    """Values that a quiz explains, in order of size."""
+    return sorted(value for value, _, _ in question.wrong)
+
+
+def weights_and_biases(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+# --- ps2_torch_attention -----------------------------------------------------------------
+
+PS2 = "ps2_torch_attention"
+
+
+class TestScoresOfAFreshLayer:
+    """Scaled scores of two tokens from N(0, 1): d_in·Var(W) for each side, multiplied."""
+
+    @staticmethod
+    def scaled_variance(d_in, variance_of_weights):
+        side = d_in * variance_of_weights  # of one entry of a query, or of a key
+        return side * side  # d_k products, divided by √d_k
+
+    def test_default_linear_layers_give_a_ninth(self):
+        d_in = 256
+        bound = nn.Linear(d_in, 5000, bias=False).weight.detach().abs().max().item()
+        assert 0.999 / math.sqrt(d_in) < bound <= 1 / math.sqrt(d_in)
+        variance = self.scaled_variance(d_in, bound**2 / 3)
+        assert variance == pytest.approx(1 / 9, rel=5e-3)
+        question = questions(PS2)["default_variance"]
+        assert question.answer == pytest.approx(1 / 9, rel=1e-5)
+        assert wrong_values(question) == pytest.approx(
+            sorted([1, 1 / 3, 64 / 9, 1 / 9 / 64, 64 / 9 / 8]), rel=1e-4
+        )
+
+    def test_unit_weights_of_width_256_spread_by_256(self):
+        assert math.sqrt(self.scaled_variance(256, 1.0)) == 256
+        assert self.scaled_variance(256, 1 / 256) == 1  # weights over √d
+        question = questions(PS2)["unit_weights"]
+        assert question.answer == 256
+        unscaled = math.sqrt(256) * 256
+        assert wrong_values(question) == [1, math.sqrt(256), unscaled, 256**2]
+
+    def test_as_measured(self):
+        torch.manual_seed(6)
+        asking, answering = torch.randn(2, 20_000, 256)
+        for W_q, W_k, expected in (
+            (nn.Linear(256, 256).weight.detach(), nn.Linear(256, 256).weight.detach(), 1 / 9),
+            (torch.randn(256, 256), torch.randn(256, 256), 256**2),
+        ):
+            scores = ((asking @ W_q.T) * (answering @ W_k.T)).sum(-1) / math.sqrt(256)
+            # (2 + 6/256)/20000 of the pairs, and about 4/256² of the two matrices
+            assert scores.var().item() == pytest.approx(expected, rel=6 * 0.0129)
+
+
+class TestXavierWithGain002:
+    def test_the_standard_deviation_is_a_tenth_of_it(self):
+        rule = math.sqrt(2 / (64 + 128))
+        assert round(0.02 * rule, 3) == 0.002
+        question = questions(PS2)["xavier_gain"]
+        assert question.answer == pytest.approx(0.02 * rule, rel=1e-5)
+        bound = 0.02 * math.sqrt(6 / (64 + 128))
+        assert wrong_values(question) == pytest.approx(
+            sorted([0.02, bound, (0.02 * rule) ** 2, math.sqrt(0.02) * rule, 0.02 / math.sqrt(64)]),
+            rel=1e-4,
+        )
+
+    def test_weights_are_uniform_to_three_digits(self):
+        torch.manual_seed(1)
+        layer = solved(PS2).init_projections(solved(PS2).SelfAttention(64, 128), gain=0.02)
+        _, weights = layer(torch.randn(50, 10, 64))
+        assert {f"{weight:.3f}" for weight in weights.detach().flatten().tolist()} == {"0.100"}
+
+    def test_scores_spread_by_three_ten_thousandths(self):
+        side = 64 * 0.02**2 * 2 / (64 + 128)
+        assert round(side, 4) == 0.0003
+
+
+class TestShapesAndParametersOfLayers:
+    def test_512_to_64(self):
+        layer = solved(PS2).SelfAttention(512, 64)
+        output, weights = layer(torch.zeros(2, 6, 512))
+        assert (output.shape, weights.shape) == ((2, 6, 64), (2, 6, 6))
+        assert weights_and_biases(layer) == 98_304
+
+    def test_wide_values_with_biases(self):
+        make = solved(PS2).SelfAttention
+        layer = make(64, 128, dim_v=160, bias=True)
+        assert layer(torch.zeros(4, 10, 64))[0].shape == (4, 10, 160)
+        question = questions(PS2)["parameters"]
+        assert weights_and_biases(layer) == question.answer == 27_040
+        without = weights_and_biases(make(64, 128, dim_v=160))
+        wrong = [
+            without,
+            weights_and_biases(make(64, 128, bias=True)),
+            weights_and_biases(make(64, 160, bias=True)),
+            without + 3 * 64,  # a bias as wide as the input
+            question.answer * 40,  # once for each token
+            question.answer + 160 * 160 + 160,  # an output layer too
+        ]
+        assert wrong_values(question) == sorted(wrong)
+
+    def test_queries_and_keys_share_a_width_and_values_do_not(self):
+        attend = solved(PS2).scaled_dot_product_attention
+        assert attend(torch.ones(3, 8), torch.ones(4, 8), torch.ones(4, 5))[0].shape == (3, 5)
+        with pytest.raises(RuntimeError, match="cannot be multiplied"):
+            attend(torch.ones(3, 8), torch.ones(4, 6), torch.ones(4, 5))
+
+    def test_cross_attention_has_a_row_for_each_query(self):
+        layer = solved(PS2).CrossAttention(64, 32, 16, dim_v=24)
+        output, weights = layer(torch.zeros(2, 10, 64), torch.zeros(2, 7, 32))
+        assert (output.shape, weights.shape) == ((2, 10, 24), (2, 10, 7))
+        question = questions(PS2)["cross_shape"]
+        right = next(option.text for option in question.options if option.id == question.answer)
+        assert right == f"output {tuple(output.shape)}, weights {tuple(weights.shape)}"
+
+
+def test_a_key_bias_changes_no_output_and_the_others_do():
+    torch.manual_seed(0)
+    layer = solved(PS2).SelfAttention(6, 4, bias=True).double()
+    x = torch.randn(2, 5, 6, dtype=torch.float64)
+    before = layer(x)[0].detach()
+    moved = {}
+    for name in ("W_q", "W_k", "W_v"):
+        bias = getattr(layer, name).bias
+        with torch.no_grad():
+            bias.add_(1.0)
+            moved[name] = (layer(x)[0] - before).abs().max().item()
+            bias.sub_(1.0)
+    assert moved["W_k"] < 1e-12
+    assert min(moved["W_q"], moved["W_v"]) > 1e-3
+    question = questions(PS2)["idle_bias"]
+    right = next(option.text for option in question.options if option.id == question.answer)
+    assert right == "That of `W_k`."
+
+
+class TestMasks:
+    def test_a_flat_padding_mask_is_read_as_query_and_key(self):
+        """(batch, n) with batch = n: no error, and sample 0 uses the padding of sample i."""
+        attend, pad = solved(PS2).scaled_dot_product_attention, solved(PS2).padding_mask
+        x = torch.zeros(8, 8, 4)
+        lengths = torch.arange(1, 9)
+        flat = pad(lengths, 8)[:, 0]
+        _, weights = attend(x, x, x, flat)
+        for sample in range(8):
+            for query in range(8):
+                visible = [1 / (query + 1)] * (query + 1) + [0.0] * (7 - query)
+                assert weights[sample, query].tolist() == pytest.approx(visible)
+        with pytest.raises(RuntimeError, match="must match"):
+            attend(torch.zeros(8, 9, 4), torch.zeros(8, 9, 4), x, pad(lengths, 9)[:, 0])
+
+    def test_a_hidden_score_of_zero_wins(self):
+        weights = torch.softmax(torch.tensor([-1.0, -1.0, 5.0]) * torch.tensor([1, 1, 0]), -1)
+        question = questions(PS2)["hidden_by_zero"]
+        assert weights[2].item() == pytest.approx(question.answer, abs=1e-4)
+        unmasked = torch.softmax(torch.tensor([-1.0, -1.0, 5.0]), -1)[2].item()
+        assert wrong_values(question) == pytest.approx(
+            [0.0, weights[0].item(), 1 / 3, unmasked], abs=1e-4
+        )
+
+    def test_entries_of_a_causal_mask(self):
+        question = questions(PS2)["causal_entries"]
+        assert solved(PS2).causal_mask(12).sum().item() == question.answer == 78
+        assert wrong_values(question) == [12, 78 - 12, 12 * 12 // 2, 12 * 12]
+
+
+def test_the_pronoun_and_its_animal():
+    sentence = "The animal didn't cross the street because it was too tired"
+    words = sentence.split()
+    assert (len(words), words.index("animal"), words.index("it")) == (11, 1, 7)
+    question = questions(PS2)["pronoun_entry"]
+    right = next(option.text for option in question.options if option.id == question.answer)
+    assert right == "`weights[7, 1]`"
