@@ -240,6 +240,91 @@ def graph_attention(H, adjacency, W, a, negative_slope=0.2):
 
 # Questions. The notebook shows them with their formulas set.
 
+# A layer of self-attention without positions and without a mask is given the same 8 tokens
+# twice, the second time in another order. How do its two outputs compare?
+#
+# - `"amber"`: They are equal, row by row.
+# - `"birch"`: The second output holds the same rows, in the new order of the tokens.
+# - `"coral"`: They have nothing in common: another order makes other scores, and so other
+#   weights.
+# - `"delta"`: Only their largest entries agree, since softmax picks the best key of each query.
+q_shuffled_tokens = None  # one of the options, in quotes
+
+# Take the sinusoidal positions of width d_model = 10 and base 10000, positions counted from 0.
+# What stands in row 3, column 2 (both counted from 0)? Give three significant digits.
+q_sinusoid_entry = None  # a number
+
+# The table of `relative_position_bias` has 7 columns, numbered from 0. Which column is read for
+# the query at position 9 and the key at position 4?
+q_clipped_distance = None  # a number
+
+# A layer uses rotary positions and should give the same outputs when all positions are moved on
+# by 5. What has to be rotated?
+#
+# - `"ember"`: Queries, keys and values.
+# - `"fjord"`: Queries and keys.
+# - `"grove"`: The tokens, before they are projected.
+# - `"heath"`: The queries alone, since only the difference of the positions counts.
+q_what_is_rotated = None  # one of the options, in quotes
+
+# One library rotates neighbouring features (2i, 2i + 1), another features (i, i + d/2). Somebody
+# calls the second a bug. What is right?
+#
+# - `"iris"`: It is a bug; only neighbours form points of the plane.
+# - `"jade"`: Both are right, and one is the other with its features reordered. But weights that
+#   were trained with one of them need the same one later.
+# - `"kelp"`: Both are right, and any trained weights can be used with either.
+# - `"lotus"`: The second gives scores that depend on absolute positions.
+q_two_layouts = None  # one of the options, in quotes
+
+# A language model with rotary positions has read 7 tokens and keeps their rotated keys. Now token
+# number 8 arrives, the first that it generates. Its query is a matrix with one row. By the angle
+# of which position must it be rotated, positions counted from 0?
+q_cached_position = None  # a number
+
+# How many entries of `sliding_window_mask(12, 3)` are true?
+q_visible_pairs = None  # a number
+
+# A model stacks layers of local attention with 4 neighbours on each side. How many layers does it
+# take at least until the first of 33 tokens can influence the output of the last one?
+q_layers_to_reach = None  # a number
+
+# One head attends over n = 32,768 tokens. The full matrix of float32 scores takes 4 GiB. How many
+# MiB (1 MiB = 1,048,576 bytes) do the scores of a sliding window take that reaches 128 keys to
+# each side, in a tensor that has the same number of scores for every query?
+q_memory_of_a_window = None  # a number
+
+# The pixels of a 4 x 4 image are numbered row by row from 0 to 15. Which numbers hold the first
+# two windows of `window_partition` with a window size of 2?
+#
+# - `"maple"`: 0, 1, 2, 3 and 4, 5, 6, 7
+# - `"north"`: 0, 1, 4, 5 and 2, 3, 6, 7
+# - `"olive"`: 0, 1, 4, 5 and 8, 9, 12, 13
+# - `"pearl"`: 0, 4, 1, 5 and 2, 6, 3, 7
+# - `"quartz"`: 0, 2, 8, 10 and 1, 3, 9, 11
+q_first_window = None  # one of the options, in quotes
+
+# An image is given to a layer as 112 x 112 tokens. By which factor do windows of 7 x 7 lower the
+# number of scores, compared with attention over all tokens?
+q_cost_of_windows = None  # a number
+
+# What is entry [0, 5] of `relative_position_index(4)`? (Tokens 0 to 15 are numbered row by row;
+# the difference is that of token i minus that of token j.)
+q_index_of_a_pair = None  # a number
+
 # A vision transformer cuts images of 3 channels, height 192 and width 256 into patches of
 # 16 x 16 pixels, and puts one class token in front. How many tokens does its first layer see?
 q_number_of_patches = None  # a number
+
+# An image is moved by one pixel. Apart from the borders, which layer is sure to give the same
+# output, moved by one pixel? (None of them adds positions.)
+#
+# - `"raven"`: A convolution with stride 1, and attention in fixed windows as well.
+# - `"sage"`: A convolution with stride 1, and attention in a sliding window as well.
+# - `"thorn"`: Only the convolution; attention sees no positions, and so cannot be equivariant.
+# - `"umber"`: Neither; both depend on where the image begins.
+q_who_is_equivariant = None  # one of the options, in quotes
+
+# Node i of a graph has one neighbour j. Before the LeakyReLU the score of i for itself is 2, and
+# for j it is -5; the slope is 0.2. Which weight does node i give to j? Three significant digits.
+q_weight_of_a_neighbour = None  # a number

@@ -61,6 +61,7 @@ def _normal(rng, *shape):
         "added",
         "one_speed",
         "first_pair_only",
+        "in_place",
     ],
 )
 def six_tokens(rng):
@@ -375,6 +376,22 @@ def graph_cut(x, base=10000.0):
     a, b = x.detach()[..., 0::2], x.detach()[..., 1::2]
     pairs = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1)
     return pairs.flatten(-2)
+
+
+@rotary.misconception(
+    "Writes the rotated features into the argument itself.",
+    hint="Print the argument before and after the call. Which of your statements changes it?",
+    credit=0.5,
+)
+def in_place(x, base=10000.0):
+    n, d = x.shape[-2:]
+    positions = torch.arange(n, dtype=x.dtype)
+    exponents = torch.arange(0, d, 2, dtype=x.dtype) / d
+    angles = positions[:, None] * base**-exponents
+    cos, sin = angles.cos(), angles.sin()
+    a, b = x[..., 0::2].clone(), x[..., 1::2].clone()
+    x[..., 0::2], x[..., 1::2] = a * cos - b * sin, a * sin + b * cos
+    return x
 
 
 # ---- right but unusual ---------------------------------------------------------------------

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 from torch.nn import functional  # noqa: E402
 
 from autograder.pack import load_pack  # noqa: E402
+from autograder.quiz import load_quiz  # noqa: E402
 
 COURSE = Path(__file__).parents[2]
 PACK = load_pack(COURSE, "ps5_positions_and_sparsity")
@@ -203,3 +204,220 @@ def test_gradients_by_finite_differences():
     graph = reference("graph_attention")
     parts = (leaf(4, 3), leaf(3, 2, seed=1), leaf(4, seed=2))
     assert torch.autograd.gradcheck(lambda H, W, a: graph(H, adjacency, W, a), parts)
+
+
+# --- the quiz ----------------------------------------------------------------------------
+
+QUIZ = {question.id: question for question in load_quiz(PACK.folder)}
+
+
+def sinusoid(p=3, i=1, d=10, base=10000, wave=math.sin):
+    return wave(p / base ** (2 * i / d))
+
+
+def visible(n, left, right):
+    return sum(-left <= key - query <= right for key in range(n) for query in range(n))
+
+
+def softmax_of_two(itself, other):
+    return math.exp(other) / (math.exp(itself) + math.exp(other))
+
+
+def index_of(w, i, j, sign=1, stride=None, shift=None):
+    stride, shift = stride or 2 * w - 1, w - 1 if shift is None else shift
+    dy, dx = sign * (i // w - j // w), sign * (i % w - j % w)
+    return (dy + shift) * stride + dx + shift
+
+
+# Of every numerical question: the answer, then the wrong values in the order of quiz.yaml.
+NUMBERS = {
+    "sinusoid_entry": (
+        sinusoid(),
+        [
+            sinusoid(i=2),
+            sinusoid(i=0.5),
+            sinusoid(wave=math.cos),
+            sinusoid(p=4),
+            sinusoid(i=0),
+            sinusoid(base=1000),
+            sinusoid(i=-1),
+        ],
+    ),
+    "clipped_distance": (
+        max(4 - 9, -3) + 3,
+        [min(9 - 4, 3) + 3, 4 - 9 + 3, (4 - 9 + 3) % 7, 4 - 9, 9 - 4 + 3, max(4 - 9, -3), 3],
+    ),
+    "cached_position": (7, [0, 8, 1, 6]),
+    "visible_pairs": (
+        visible(12, 3, 3),
+        [
+            12 * 7,
+            visible(12, 2, 2),
+            visible(12, 1, 1),
+            visible(12, 3, 0),
+            visible(12, 3, 3) - 12,
+            visible(12, 4, 4),
+        ],
+    ),
+    "layers_to_reach": (math.ceil(32 / 4), [32 / 8, 7, math.ceil(33 / 4), 1, 32]),
+    "memory_of_a_window": (
+        32768 * 257 * 4 / 2**20,
+        [
+            32768 * 129 * 4 / 2**20,
+            32768 * 257 / 2**20,
+            32768 * 257 * 4 / 1e6,
+            32768 * 257 * 8 / 2**20,
+            32768 * 256 * 4 / 2**20,
+        ],
+    ),
+    "cost_of_windows": (
+        (112 * 112) ** 2 / (112 * 112 * 49),
+        [112 / 7, 112 * 112 / 7, 49, 112 * 112, (112 / 7) ** 4],
+    ),
+    "index_of_a_pair": (
+        index_of(4, 0, 5),
+        [
+            index_of(4, 0, 5, sign=-1),
+            index_of(4, 0, 5, stride=8),
+            0 - 5 + 15,
+            index_of(4, 0, 5, shift=0),
+            index_of(4, 0, 5, stride=1),
+            index_of(4, 0, 5, shift=4),
+        ],
+    ),
+    "number_of_patches": (
+        12 * 16 + 1,
+        [12 * 16, 12 * 12 + 1, 16 * 16 + 1, 3 * 12 * 16 + 1, 192 * 256 + 1],
+    ),
+    "weight_of_a_neighbour": (
+        softmax_of_two(2, -5 * 0.2),
+        [
+            softmax_of_two(2, -5),
+            softmax_of_two(2, 0),
+            softmax_of_two(2, -5 * 0.01),
+            softmax_of_two(-5 * 0.2, 2),
+            1,
+        ],
+    ),
+}
+
+
+def test_every_numerical_question_is_computed_here():
+    assert NUMBERS.keys() == {name for name, question in QUIZ.items() if question.type == "number"}
+    assert len(QUIZ) >= 8
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_answers_and_what_mistakes_give(name):
+    question, (answer, wrong) = QUIZ[name], NUMBERS[name]
+    assert question.answer == pytest.approx(answer, rel=1e-5)
+    assert [value for value, _, _ in question.wrong] == pytest.approx(wrong, rel=1e-5)
+    assert all(hint for _, _, hint in question.wrong)
+
+
+def test_every_distractor_says_which_mistake_it_is():
+    for question in QUIZ.values():
+        for option in question.options:
+            right = option.id == question.answer
+            assert (not option.misconception and not option.hint) == right, option.id
+
+
+def attention(x):
+    generator = torch.Generator().manual_seed(0)
+    Q, K, V = x @ torch.randn(3, x.shape[-1], x.shape[-1], generator=generator).double()
+    return functional.scaled_dot_product_attention(Q, K, V)
+
+
+def test_shuffled_tokens():
+    x, order = draw(8, 4), torch.randperm(8, generator=torch.Generator().manual_seed(0))
+    near(attention(x[order]), attention(x)[order])
+    near(attention(x[order]).mean(0), attention(x).mean(0))
+    assert not torch.allclose(attention(x[order]), attention(x))
+    assert QUIZ["shuffled_tokens"].answer == "birch"
+
+
+def rotated_attention(x, projections, start, rotated):
+    """Attention of tokens at the positions from `start` on; rotated: which of Q, K, V are."""
+    parts = dict(zip("QKV", x @ projections, strict=True))
+    for name in rotated:
+        before = parts[name].new_zeros(start, x.shape[-1])
+        parts[name] = reference("rotary")(torch.cat((before, parts[name])))[start:]
+    return functional.scaled_dot_product_attention(*(parts[name][None] for name in "QKV"))
+
+
+def test_what_is_rotated():
+    x, projections = draw(6, 4), draw(3, 4, 4, seed=1)
+    moves = {
+        rotated: (
+            rotated_attention(x, projections, 5, rotated)
+            - rotated_attention(x, projections, 0, rotated)
+        ).abs().max()
+        for rotated in ("QK", "QKV", "Q")
+    }  # fmt: skip
+    assert moves["QK"] < 1e-12 < 0.01 < min(moves["QKV"], moves["Q"])
+    rotary = reference("rotary")
+    before = [rotary(torch.cat((x.new_zeros(start, 4), x)))[start:] for start in (0, 5)]
+    one, other = (
+        functional.scaled_dot_product_attention(*(part @ projections)[:, None]) for part in before
+    )
+    assert (one - other).abs().max() > 0.01  # rotated before the projections
+    assert QUIZ["what_is_rotated"].answer == "fjord"
+
+
+def test_two_layouts():
+    """Pairs of halves are pairs of neighbours with the features reordered: equal scores."""
+    mistakes = {m.name: m.implementation for m in PACK.exercises["rotary"].misconceptions}
+    x, y = draw(9, 8), draw(9, 8, seed=1)
+    order = torch.arange(8).reshape(2, 4).T.flatten()  # 0, 4, 1, 5, …
+    near(mistakes["halves"](x)[:, order], reference("rotary")(x[:, order]))
+    scores = mistakes["halves"](x) @ mistakes["halves"](y).T
+    near(scores, reference("rotary")(x[:, order]) @ reference("rotary")(y[:, order]).T)
+    # the mixture of both depends on absolute positions
+    constant = mistakes["mixed_layouts"](x[:1].expand(9, 8))
+    along = (constant @ constant.T).diagonal(1)
+    assert along.max() - along.min() > 0.01
+    assert QUIZ["two_layouts"].answer == "jade"
+
+
+def test_first_window():
+    image = torch.arange(16.0).reshape(1, 4, 4, 1)
+    first = reference("window_partition")(image, 2)[:2].flatten().int().tolist()
+    assert first == [0, 1, 4, 5, 2, 3, 6, 7]
+    options = {option.id: option.text for option in QUIZ["first_window"].options}
+    assert options[QUIZ["first_window"].answer] == "0, 1, 4, 5 and 2, 3, 6, 7"
+
+
+def test_who_is_equivariant():
+    x = draw(1, 24, 4)
+    moved = x.roll(1, dims=1)
+
+    def sliding(x):
+        return reference("local_attention")(x, x, x, 2)
+
+    def fixed(x):
+        return functional.scaled_dot_product_attention(*[x.reshape(6, 4, 4)] * 3).reshape(x.shape)
+
+    near(sliding(moved)[:, 4:-3], sliding(x)[:, 3:-4])
+    assert not torch.allclose(fixed(moved)[:, 4:-3], fixed(x)[:, 3:-4])
+    assert QUIZ["who_is_equivariant"].answer == "sage"
+
+
+# --- what the notebook states in its prose --------------------------------------------------
+
+
+def test_numbers_in_the_notebook():
+    assert 8 * 5 - 2 * 3 == visible(8, 2, 2) == 34
+    assert 56 * 56 == 3136
+    assert 9.8e6 < (56 * 56) ** 2 < 1e7  # almost ten million pairs
+    assert 224 * 224 == 50176
+    assert (224 // 16) ** 2 == 196
+    assert 3 * 16 * 16 == 768
+    assert [2 ** (-8 * head / 4) for head in (1, 2, 3, 4)] == [1 / 4, 1 / 16, 1 / 64, 1 / 256]
+    assert index_of(2, 0, 1) == 3
+    assert index_of(2, 0, 1, sign=-1) == 5
+
+
+def test_all_nodes_rank_the_others_alike():
+    H, W, a = draw(6, 4), draw(4, 3, seed=1), draw(6, seed=2)
+    _, weights = reference("graph_attention")(H, torch.ones(6, 6, dtype=torch.bool), W, a)
+    assert len({tuple(row) for row in weights.argsort(1).tolist()}) == 1
