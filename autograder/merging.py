@@ -10,9 +10,10 @@ import ast
 import contextlib
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from autograder.syntax_trees import children, contains, fields, key, rebuilt
+from autograder.syntax_trees import children, fields, key, keys_in, rebuilt
 
 
 class Conflict(Exception):
@@ -68,8 +69,17 @@ def _changes(base: list[Any], other: list[Any]) -> list[tuple[int, int, list[Any
 
 # --- what one changes, repeated on the other -----------------------------------------------
 
-# A part of the reference and what stands in its place.
-Edit = tuple[ast.AST, ast.AST]
+
+@dataclass(frozen=True)
+class Edit:
+    """A part of the reference and what stands in its place.
+
+    kept: expressions right inside the part that its replacement still holds.
+    """
+
+    part: ast.AST
+    instead: ast.AST
+    kept: frozenset[int]
 
 
 def edits_between(base: ast.AST, changed: ast.AST, finely: bool) -> list[Edit] | None:
@@ -125,7 +135,7 @@ def _edits(
     if isinstance(base, (ast.Name, ast.Constant)) and not finely:
         return None
     if isinstance(base, (ast.expr, ast.stmt)) and len(replaced[key(base)]) == 1:
-        return [(base, changed)]
+        return [Edit(base, changed, _kept_parts(base, changed))]
     return None
 
 
@@ -137,31 +147,31 @@ def repeated(edits: Sequence[Edit], tree: ast.AST, loosely: bool) -> ast.AST:
     used: set[int] = set()
 
     def visit(node: ast.AST) -> ast.AST:
-        for number, (part, instead) in enumerate(edits):
-            if key(node) == key(part):
+        for number, edit in enumerate(edits):
+            if key(node) == key(edit.part):
                 used.add(number)
-                return instead
+                return edit.instead
             holes: dict[int, ast.AST] = {}
-            if loosely and _matches(part, node, _kept_parts(part, instead), holes):
+            if loosely and edit.kept and _matches(edit.part, node, edit.kept, holes):
                 used.add(number)
                 filled = {number: visit(inside) for number, inside in holes.items()}
-                return _filled(instead, filled)
+                return _filled(edit.instead, filled)
         made: ast.AST = rebuilt(node, visit)
         return made
 
     made = visit(tree)
-    if len(used) < len({(key(part), key(instead)) for part, instead in edits}):
+    if len(used) < len({key(edit.part) for edit in edits}):
         raise Conflict
     return made
 
 
-def _kept_parts(part: ast.AST, instead: ast.AST) -> set[int]:
-    """The expressions right inside an edited part that its replacement still holds."""
-    return {
+def _kept_parts(part: ast.AST, instead: ast.AST) -> frozenset[int]:
+    still = keys_in(instead)
+    return frozenset(
         key(node)
         for node in _arguments_of(part)
-        if not isinstance(node, (ast.Name, ast.Constant)) and contains(instead, {key(node)})
-    }
+        if not isinstance(node, (ast.Name, ast.Constant)) and key(node) in still
+    )
 
 
 def _arguments_of(part: ast.AST) -> Iterator[ast.expr]:
@@ -175,7 +185,7 @@ def _arguments_of(part: ast.AST) -> Iterator[ast.expr]:
             yield node.value
 
 
-def _matches(pattern: Any, node: Any, holes: set[int], found: dict[int, ast.AST]) -> bool:
+def _matches(pattern: Any, node: Any, holes: frozenset[int], found: dict[int, ast.AST]) -> bool:
     """Whether a node reads like a pattern but for its holes, which are filled in `found`."""
     if isinstance(pattern, ast.AST) and key(pattern) in holes:
         if not isinstance(node, ast.expr):
@@ -202,13 +212,31 @@ def _filled(node: ast.AST, holes: Mapping[int, ast.AST]) -> ast.AST:
     return made
 
 
-def merges(base: Any, one: Any, other: Any) -> Iterator[Any]:
+@dataclass(frozen=True)
+class Changed:
+    """A tree, and what it changes in the reference: by larger parts, and by the smallest ones."""
+
+    tree: ast.AST
+    edits: tuple[list[Edit] | None, list[Edit] | None]
+
+    @classmethod
+    def of(cls, base: ast.AST, tree: ast.AST) -> Changed:
+        """The changes between the reference's tree and another one."""
+        coarse, fine = (edits_between(base, tree, finely) for finely in (False, True))
+        return cls(tree, (coarse, fine))
+
+
+def merges(base: ast.AST, one: Changed, other: Changed) -> Iterator[ast.AST]:
     """The ways in which the changes of two trees to a third go together, the surest first."""
     with contextlib.suppress(Conflict):
-        yield three_way(base, one, other)
-    for finely, loosely in ((False, False), (True, False), (False, True), (True, True)):
-        for mine, theirs in ((one, other), (other, one)):
-            edits = edits_between(base, theirs, finely)
-            if edits:
-                with contextlib.suppress(Conflict):
-                    yield repeated(edits, mine, loosely)
+        yield three_way(base, one.tree, other.tree)
+    done: set[int] = set()
+    for loosely in (False, True):
+        for number, (mine, theirs) in enumerate(((one, other), (other, one))):
+            if number in done:
+                continue  # loosely is for what cannot be done strictly
+            for edits in theirs.edits:
+                if edits:
+                    with contextlib.suppress(Conflict):
+                        yield repeated(edits, mine.tree, loosely)
+                        done.add(number)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from autograder.merging import merges
+from autograder.merging import Changed, merges
 from autograder.normal_form import Form, Forms, NoForm
 from autograder.syntax_trees import assignment, children, key, name, rebuilt
 
@@ -48,6 +48,7 @@ class Merger:
         self.namespace = namespace
         self.definitions = _definitions(source, exercise)
         self._trees: dict[str, ast.AST | None] = {}
+        self._changes: dict[str, Changed | None] = {}
         self._made: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._lock = threading.Lock()  # a class is judged in several threads
         self._forms = Forms(
@@ -66,10 +67,10 @@ class Merger:
             return self._made[first, second]
 
     def _merged(self, first: str, second: str) -> tuple[Any, ...]:
-        base, one, other = (self._tree(local) for local in (self.exercise, first, second))
+        base, one, other = self._tree(self.exercise), self._changed(first), self._changed(second)
         if base is None or one is None or other is None:
             return ()
-        alone = {key(base), key(one), key(other)}
+        alone = {key(base), key(one.tree), key(other.tree)}
         found: dict[int, ast.AST] = {}
         for tree in merges(base, one, other):
             if key(tree) not in alone:
@@ -83,6 +84,13 @@ class Merger:
         """The implementation of one definition, made from its normal form; None without one."""
         tree = self._tree(local)
         return None if tree is None else self._compiled(tree)
+
+    def _changed(self, local: str) -> Changed | None:
+        if local not in self._changes:
+            base, tree = self._tree(self.exercise), self._tree(local)
+            made = None if base is None or tree is None else Changed.of(base, tree)
+            self._changes[local] = made
+        return self._changes[local]
 
     def _tree(self, local: str) -> ast.AST | None:
         """A definition in its normal form, as one tree; None when it has no such form."""

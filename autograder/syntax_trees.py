@@ -66,9 +66,16 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
             yield from (item for item in value if isinstance(item, ast.AST))
 
 
-def contains(node: ast.AST, wanted: set[int]) -> bool:
-    """Whether the node, or one below it, reads like one of `wanted`."""
-    return key(node) in wanted or any(contains(child, wanted) for child in children(node))
+def keys_in(node: ast.AST) -> set[int]:
+    """The keys of a node and of all nodes below it."""
+    found: set[int] = set()
+    left = [node]
+    while left:
+        one = left.pop()
+        if key(one) not in found:  # a part that stands in two places is looked at once
+            found.add(key(one))
+            left.extend(children(one))
+    return found
 
 
 def size(node: ast.AST) -> int:
