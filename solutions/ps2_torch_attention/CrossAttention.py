@@ -608,6 +608,25 @@ class default_value_width(nn.Module):
 
 
 @CrossAttention.misconception(
+    "Builds the layer of the values with dim_v as it comes, also where that is None.",
+    hint="What is dim_v when it is left out, and what should it be then?",
+    credit=0.5,
+)
+class none_as_a_width(nn.Module):
+    def __init__(self, query_dim, context_dim, dim_k, dim_v=None, bias=False):
+        super().__init__()
+        self.W_q = nn.Linear(query_dim, dim_k, bias=bias)
+        self.W_k = nn.Linear(context_dim, dim_k, bias=bias)
+        self.W_v = nn.Linear(context_dim, dim_v, bias=bias)
+
+    def forward(self, x, context, mask=None):
+        Q = self.W_q(x)
+        K = self.W_k(context)
+        V = self.W_v(context)
+        return scaled_dot_product_attention(Q, K, V, mask)
+
+
+@CrossAttention.misconception(
     "Builds the layers with a bias, whatever `bias` says.",
     hint="Does `nn.Linear` have a bias if you say nothing?",
     credit=0.5,

@@ -41,7 +41,7 @@ def init_projections(module: nn.Module, gain: float = 1.0) -> nn.Module:
 _call = init_projections.call
 
 
-@init_projections.check("weights, biases and all other layers, by their statistics", public=True)
+@init_projections.check("weights as the rule says, biases 0, all else as it was", public=True)
 def by_statistics(view):
     """Weights are never compared with fixed ones: each layer is judged by its N entries.
 
@@ -439,17 +439,15 @@ def outermost_only(module, gain=1.0):
 
 
 @init_projections.misconception(
-    "Goes by the shape of a parameter, not by the kind of its layer: embeddings, convolutions and "
-    "norms are changed too.",
-    hint="Which layers besides `nn.Linear` have a matrix, or a vector, among their parameters?",
+    "Goes by the shape of a parameter, not by the kind of its layer: embeddings and convolutions "
+    "are changed too, and biases are left as they were.",
+    hint="Which layers besides `nn.Linear` have a matrix among their parameters?",
     credit=0.5,
 )
 def every_matrix(module, gain=1.0):
     for parameter in module.parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter, gain=gain)
-        else:
-            nn.init.zeros_(parameter)
     return module
 
 

@@ -252,8 +252,7 @@ def far_apart(rng):
 def double_precision(rng):
     # float32 ends at 3e38: there the queries are infinite and the keys 0
     made = _tensors(rng, (3,), 2, 5, 4, 6, dtype="float64")
-    made["Q"], made["K"] = 1e60 * made["Q"], 1e-60 * made["K"]
-    return {**made, "mask": visible_mask(rng, 2, 5)}
+    return {**made, "Q": 1e60 * made["Q"], "K": 1e-60 * made["K"]}
 
 
 @scaled_dot_product_attention.case(
@@ -849,6 +848,41 @@ def only_truth_values(Q, K, V, mask=None):
 
 
 @scaled_dot_product_attention.misconception(
+    "Hides the keys that the mask shows: the mask goes into the fill as it is, which works for "
+    "truth values only, besides.",
+    hint="Which entries does `masked_fill` fill: those where the mask is true, or those where it "
+    "is false?",
+    credit=0.25,
+)
+def shown_keys_hidden(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Asks whether the mask itself is true, which a tensor of several entries cannot say.",
+    hint="What do you want to know of the mask: what is in it, or whether there is one?",
+    credit=0.5,
+    hidden=True,
+)
+def mask_as_a_condition(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
     "Masks only the weights that it returns: the output has seen the hidden keys.",
     hint="Which line mixes the values, and has the mask come before it?",
     credit=0.25,
@@ -942,6 +976,22 @@ def keys_and_values_swapped(Q, K, V, mask=None):
 def reshaped_keys(Q, K, V, mask=None):
     d_k = Q.shape[-1]
     scores = Q @ K.reshape(*K.shape[:-2], K.shape[-1], K.shape[-2])
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
+    "Turns all axes of the keys around, the batch included, as `.T` does.",
+    hint="Which two axes have to change places, and what does `.T` do to a tensor with three axes?",
+    credit=0.5,
+)
+def all_axes_reversed(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.permute(*range(K.dim() - 1, -1, -1))
     scores = scores / math.sqrt(d_k)
     if mask is not None:
         scores = scores.masked_fill(mask == 0, float("-inf"))
@@ -1159,6 +1209,24 @@ def polarity_inverted_filled(Q, K, V, mask=None):
 
 
 @scaled_dot_product_attention.misconception(
+    "Hides the keys that the mask shows: the mask goes into the fill as it is, which works for "
+    "truth values only, besides.",
+    hint="Which entries does `masked_fill` fill: those where the mask is true, or those where it "
+    "is false?",
+    credit=0.25,
+)
+def shown_keys_hidden_filled(Q, K, V, mask=None):
+    d_k = Q.shape[-1]
+    scores = Q @ K.transpose(-2, -1)
+    scores = scores / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ V
+    return output, weights
+
+
+@scaled_dot_product_attention.misconception(
     "Normalises over the queries instead of the keys.",
     hint="Along which axis do your weights sum to 1? Whose shares have to sum to 1: those of one "
     "query, or those of one key?",
@@ -1204,22 +1272,6 @@ def over_the_batch_filled(Q, K, V, mask=None):
     if mask is not None:
         scores = scores.masked_fill(mask == 0, -1e9)
     weights = torch.softmax(scores, dim=0)
-    output = weights @ V
-    return output, weights
-
-
-@scaled_dot_product_attention.misconception(
-    "Fills hidden scores with a tiny number, such as -1e-9, instead of a hugely negative one.",
-    hint="Which of -1e-9 and -1e9 is close to zero? What is the exponential of each?",
-    credit=0.25,
-)
-def tiny_fill(Q, K, V, mask=None):
-    d_k = Q.shape[-1]
-    scores = Q @ K.transpose(-2, -1)
-    scores = scores / math.sqrt(d_k)
-    if mask is not None:
-        scores = scores.masked_fill(mask == 0, -1e-9)
-    weights = torch.softmax(scores, dim=-1)
     output = weights @ V
     return output, weights
 
