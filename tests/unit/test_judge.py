@@ -591,6 +591,33 @@ class TestScore:
         assert trial_of(make)(lambda x: 3 * x).score == 0.5
         assert trial_of(make)(lambda x: x + np.inf).score == 0
 
+    @pytest.mark.parametrize(
+        ("points", "credits", "score"),
+        [
+            (1, (1 / 3, 1 / 3, 1 / 3), 1.0),  # not 0.33 three times
+            (1, (0.1, 0.2), 0.3),
+            (0.135, (0.5, 0.5), 0.135),  # rounding does not give more than there is
+            (2.5, (1 / 3,), 0.83),
+        ],
+    )
+    def test_shares_are_added_first_and_rounded_once(self, points, credits, score):
+        def make():
+            checks = [not_negative(f"line {n}", credit=c) for n, c in enumerate(credits)]
+
+            @exercise(points=points, checks=checks)
+            def double(x: Float[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+                return 2 * x
+
+            @double.case("a case", kind="robustness")
+            def a_case(rng):
+                return {"x": rng.uniform(size=3)}
+
+            return double
+
+        result = trial_of(make)(lambda x: x * x)
+        assert result.outcome == "failed"
+        assert result.score == score
+
     def test_the_larger_share_counts(self):
         def global_maximum(scores):
             powers = np.exp(scores - np.amax(scores))

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Bool, Float
 
-from autograder import exercise
+from autograder import Program, exercise
 from autograder.judge import judge
 from autograder.observe.session import Stopped
+from autograder.program import Backward
 from autograder.structure import relation_of
 from tests.unit.trial import trial_of
 
@@ -377,3 +378,45 @@ def test_never_raises_and_never_passes_what_is_wrong(attempt):
     )
     assert (result.outcome == "passed") == same
     relation_of(trial.spec, seen, list(seen))
+
+
+def make_torch():
+    """With gradients: values and gradients are random independently of each other."""
+    torch = pytest.importorskip("torch")
+
+    @exercise(points=1)
+    def cubes(x: Float[torch.Tensor, "b n"]) -> Float[torch.Tensor, "b n"]:
+        return x**3
+
+    for number, shape in enumerate(((2, 3), (4, 1))):
+
+        def case(rng, shape=shape):
+            x = torch.tensor(rng.normal(size=shape), dtype=torch.float32, requires_grad=True)
+            return Program((cubes.call(slot="result", x=x), Backward("result")))
+
+        case.__name__ = f"case_{number}"
+        cubes.case(case.__name__, kind="robustness")(case)
+
+    @cubes.misconception("Squares.", hint="How many factors?")
+    def squares(x):
+        return x**2
+
+    return cubes
+
+
+@settings(max_examples=60, deadline=None)
+@given(arrays(), ENTRIES, st.sampled_from(["whole", "times", "plus", "graph", "raise"]))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_never_raises_with_tensors(value, number, how):
+    torch = pytest.importorskip("torch")
+
+    def attempt(x):
+        if how == "raise":
+            raise ArithmeticError(number)
+        if how == "whole":
+            return torch.from_numpy(value) if value.size != 1 else value.item()
+        return {"times": x**3 * number, "plus": x**3 + number, "graph": (x**3).detach()}[how]
+
+    result = trial_of(make_torch)(attempt)
+    right = (how, number) in (("times", 1.0), ("plus", 0.0))
+    assert (result.outcome == "passed") == (right or (how, number) == ("plus", 1e-300))

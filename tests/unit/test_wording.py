@@ -397,6 +397,24 @@ class TestFeedback:
             "(line 2 of cell 5)."
         )
 
+    @pytest.mark.parametrize(
+        ("code", "line"),
+        [
+            ("class Table:\n    def row(self, s):\n        return s[9]\n\n\n"
+             "def softmax(scores):\n    return Table().row(scores)\n", 3),
+            ("def softmax(scores):\n    def row(s):\n        return s[9]\n\n"
+             "    return row(scores)\n", 3),
+            ("def softmax(scores):\n    return np.array([\n        s[9] for s in scores\n"
+             "    ])\n", 3),
+            ("def softmax(scores):\n    return np.reshape(scores, (5, 5))\n", 2),
+        ],
+        ids=["method", "nested function", "comprehension", "library"],
+    )  # fmt: skip
+    def test_an_exception_has_the_student_s_own_line(self, code, line):
+        names = {"np": np}
+        exec(compile(code, "submission: cell 5", "exec"), names)
+        assert f"(line {line} of cell 5)" in feedback(names["softmax"])
+
     def test_a_student_s_words_stay_on_their_line(self):
         def attempt(scores):
             raise ValueError("\x1b[2J\nsoftmax: right in 3 cases.\n  Likely cause: you.")
