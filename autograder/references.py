@@ -24,7 +24,7 @@ from autograder.specification import Case
 from autograder.stubs import student_code
 from autograder.wire import observed_from_wire, program_to_wire
 
-# Of one case, as design.md has it; as many may ask for gradients, since each call has a backward.
+# For each call of the exercise in a case; as many may ask for gradients, one for each answer.
 MAX_CALLS = 64
 
 # An intermediate result may be larger than what a case hands over and gets back: four times as
@@ -120,16 +120,17 @@ class Desk:
     def answers(self, case: Case) -> Answer:
         """What answers the questions of one case."""
         room = _room(case)
+        most = MAX_CALLS * max(1, len(case.program.calls))
         count = {False: 0, True: 0}
 
         def answer(question: Question) -> Any:
             for_gradients = question.cotangents is not None
             try:
                 count[for_gradients] += 1
-                if count[for_gradients] > MAX_CALLS:
+                if count[for_gradients] > most:
                     raise Refused(
-                        f"{MAX_CALLS} calls of other exercises are answered in a case, and no "
-                        "more: call each once, for the whole array"
+                        f"{most} calls of other exercises are answered in a case, and no more: "
+                        "call each once, for the whole array"
                     )
                 return self._answer(question, room)
             except Refused:

@@ -121,7 +121,7 @@ class Arena:
             through.append(f"grade_submission raised {type(fault).__name__}: {fault}")
         else:
             through += self._read(hostile, result, seed)
-            exercise = result.exercise(EXERCISE)
+            exercise = result.exercise(hostile.attacks)
             if not hostile.ended_well(exercise.outcome, exercise.feedback):
                 otherwise = f"{exercise.outcome}: {exercise.feedback}"
         through += self.world.harm()
@@ -161,7 +161,7 @@ class Arena:
         text = msgspec.json.encode(result).decode("utf-8")
         found += [f"a canary of {place} is in the result" for place in self.world.canaries_in(text)]
         if GOT in text:
-            found.append(result.exercise(EXERCISE).feedback)
+            found.append(result.exercise(hostile.attacks).feedback)
         if seed in text and hostile.seed is None:
             found.append("the seed is in the result")
         if len(text) > LONGEST_RESULT:

@@ -51,7 +51,7 @@ def system_call(number, *arguments):
 class Hostile:
     """One submission. earns: the exercises that it has honestly right, beside what it tries.
 
-    ends: a pattern of "outcome: feedback" of the exercise that it attacks (`softmax`).
+    ends: a pattern of "outcome: feedback" of the exercise that it attacks.
     machine: the only one that it is for. seed: the only one that it makes sense for.
     """
 
@@ -63,6 +63,7 @@ class Hostile:
     earns: tuple[str, ...] = ()
     machine: str | None = None
     seed: str | None = None
+    attacks: str = EXERCISE
 
     @property
     def title(self) -> str:
@@ -75,16 +76,18 @@ class Hostile:
 
 
 class Kind:
-    """Submissions of one kind. `ends` is how most of them have to end."""
+    """Submissions of one kind. `ends` is how most of them have to end, in what they attack."""
 
-    def __init__(self, name: str, ends: str) -> None:
-        self.name, self.ends = name, ends
+    def __init__(self, name: str, ends: str, attacks: str = EXERCISE) -> None:
+        self.name, self.ends, self.attacks = name, ends, attacks
         self.members: list[Hostile] = []
 
     def __call__(self, name: str, sentence: str, code: str, ends: str = "", **more: object) -> None:
         """Add one. Code without a definition of the exercise is what its call does."""
         code = textwrap.dedent(code).strip("\n")
-        is_whole = re.search(rf"^((def|class) )?{EXERCISE}\b(?!\.)", code, re.MULTILINE)
+        more.setdefault("attacks", self.attacks)
+        attacked = more["attacks"]
+        is_whole = re.search(rf"^((def|class) )?{attacked}\b(?!\.)", code, re.MULTILINE)
         if not is_whole and "@table@" not in code:
             body = textwrap.indent(code, "    ")
             code = _CALL.format(got=GOT, exercise=EXERCISE, body=body)

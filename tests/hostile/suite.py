@@ -11,6 +11,7 @@ from tests.hostile.kernel import kernel
 from tests.hostile.kinds import Hostile, Kind
 from tests.hostile.network import network
 from tests.hostile.objects import objects
+from tests.hostile.oracles import oracles
 from tests.hostile.patching import patching
 from tests.hostile.processes import processes
 from tests.hostile.reading import reading
@@ -29,6 +30,7 @@ KINDS: tuple[Kind, ...] = (
     searching,
     objects,
     frames,
+    oracles,
     carrying,
     words,
 )
