@@ -23,6 +23,9 @@ HELLO = 15
 # Exit codes of a worker. A submission can end with the same: nothing but words follows.
 WORKER_FAILED, WORKER_OUT_OF_MEMORY = 96, 95
 
+# What PyTorch says when it gets no memory; a submission that raises the same gains nothing.
+_TORCH_OUT_OF_MEMORY = "DefaultCPUAllocator: can't allocate memory"
+
 INFRASTRUCTURE = (
     "The grader's own process failed ({cause}). This is not the fault of your code and costs "
     "no points: the submission has to be graded again."
@@ -211,6 +214,8 @@ class Conversation(abc.ABC):
             message = raised.get("message") if isinstance(raised, dict) else None
             if not isinstance(raised, dict) or not isinstance(message, str):
                 continue
+            if _TORCH_OUT_OF_MEMORY in message:  # it raises a RuntimeError of many lines
+                raised["type"], raised["bases"], message = "MemoryError", ["Exception"], ""
             if raised.get("type") == "MemoryError":
                 hint = memory_hint(self.limits)
             elif self.limits_files and "Too many open files" in message:

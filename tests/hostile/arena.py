@@ -31,7 +31,7 @@ from autograder.observe.pool import ZygotePool
 from autograder.observe.session import Limits, Session
 from autograder.observe.spawned import SpawnedSession
 from autograder.result import SubmissionResult
-from tests.hostile import suite
+from tests.hostile import suite, torch_set
 from tests.hostile.kinds import EXERCISE, GOT, Hostile
 from tests.hostile.world import BENIGN, World, descendants, draw, open_descriptors, settle
 
@@ -70,7 +70,10 @@ class Report:
 
 
 class Arena:
-    """One pool of one zygote (or spawned processes, with layers=None), and a drawn assignment."""
+    """One pool of one zygote (or spawned processes, with layers=None), and a drawn assignment.
+
+    The zygote is one of the world's framework.
+    """
 
     def __init__(self, world: World, layers: Collection[str] | None = ()) -> None:
         self.world = world
@@ -78,7 +81,7 @@ class Arena:
         if layers is not None:
             options: dict[str, Any] = {"layers": layers} if layers else {}
             secret = [world.course / "solutions", world.course / "source"]
-            self.pool = ZygotePool("numpy", size=1, secret=secret, **options)
+            self.pool = ZygotePool(world.framework, size=1, secret=secret, **options)
         self._drawn: dict[str, Assignment] = {}
         self._seed = os.urandom(8).hex()
 
@@ -144,7 +147,7 @@ class Arena:
 
     def _session(self, limits: Limits) -> Session:
         if self.pool is None:
-            return SpawnedSession(limits)
+            return SpawnedSession(limits, self.world.framework)
         return self.pool.session(limits)
 
     def _zygote(self) -> int | None:
@@ -170,11 +173,12 @@ class Arena:
         return found
 
     def _benign(self, seed: str) -> list[str]:
-        folder = self.world.hand_in("bob", BENIGN)
-        result = self._grade(folder, seed, PATIENT).exercise(EXERCISE)
-        if result.score == result.max_score:
-            return []
-        return [f"the benign one after it was judged {result.outcome}: {result.feedback}"]
+        names, code = [EXERCISE], BENIGN
+        if self.world.framework == "torch":
+            names, code = [*names, *torch_set.EXERCISES], code + torch_set.RIGHT
+        graded = self._grade(self.world.hand_in("bob", code), seed, PATIENT)
+        wrong = [r for r in map(graded.exercise, names) if r.score != r.max_score]
+        return [f"the benign one after it was judged {r.outcome}: {r.feedback}" for r in wrong]
 
     def __enter__(self) -> Self:
         return self
@@ -196,9 +200,11 @@ def _is_printable(text: str) -> bool:
 
 
 @contextmanager
-def arena(root: Path, layers: Collection[str] | None = ()) -> Iterator[Arena]:
+def arena(
+    root: Path, layers: Collection[str] | None = (), framework: str = "numpy"
+) -> Iterator[Arena]:
     """An arena in a world of its own."""
-    with World(root) as world, Arena(world, layers) as made:
+    with World(root, framework) as world, Arena(world, layers) as made:
         yield made
 
 
@@ -207,18 +213,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile.arena")
     parser.add_argument("--layers", default="", help="by default all; “spawned”: no sandbox")
     parser.add_argument("--kind", action="append", help="these kinds only")
+    parser.add_argument("--torch", action="store_true", help="in children of a PyTorch zygote")
+    parser.add_argument("--every", type=int, default=1, help="of each kind, one in so many")
     parser.add_argument("--name", help="submissions with this in their name only")
     parser.add_argument("--json", action="store_true", help="print the report as a last line")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    chosen = suite.choose(options.kind, options.name)
+    chosen = suite.choose(options.kind, options.name, torch=options.torch, every=options.every)
+    framework = "torch" if options.torch else "numpy"
     layers: Collection[str] | None = [name for name in options.layers.split(",") if name]
     if options.layers == "spawned":
         layers = None
         chosen = [hostile for hostile in chosen if hostile.kind in suite.HARMLESS]
     with (
         tempfile.TemporaryDirectory(prefix="autograder-hostile-") as folder,
-        arena(Path(folder) / "world", layers) as made,
+        arena(Path(folder) / "world", layers, framework) as made,
     ):
         report = made.run(chosen, print if options.verbose else str)
     for line in report.faults():

@@ -17,6 +17,7 @@ from tests.hostile.processes import processes
 from tests.hostile.reading import reading
 from tests.hostile.resources import resources
 from tests.hostile.searching import searching
+from tests.hostile.tensors import layers, tensors
 from tests.hostile.words import words
 
 KINDS: tuple[Kind, ...] = (
@@ -41,10 +42,23 @@ SUITE: tuple[Hostile, ...] = tuple(hostile for kind in KINDS for hostile in kind
 HARMLESS = ("patching", "carrying")
 
 
-def choose(kinds: Sequence[str] | None = None, name: str | None = None) -> list[Hostile]:
-    """Some of them."""
+# These need a zygote that holds PyTorch.
+TENSORS: tuple[Hostile, ...] = (*tensors.members, *layers.members)
+
+
+def choose(
+    kinds: Sequence[str] | None = None,
+    name: str | None = None,
+    *,
+    torch: bool = False,
+    every: int = 1,
+) -> list[Hostile]:
+    """Some of them. torch: those with tensors too. every: of each kind one in so many."""
+    every_kind = [*KINDS, *((tensors, layers) if torch else ())]
+    numbered = [pair for kind in every_kind for pair in enumerate(kind.members)]
     return [
         hostile
-        for hostile in SUITE
+        for number, hostile in numbered
+        if number % every == 0
         if (not kinds or hostile.kind in kinds) and (name is None or name in hostile.title)
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import pwd
 import subprocess
 import sys
@@ -19,7 +20,7 @@ if sys.platform != "linux":
 
 from autograder.observe import sandbox
 from tests.hostile import unprivileged
-from tests.hostile.suite import HARMLESS, SUITE
+from tests.hostile.suite import HARMLESS, SUITE, TENSORS, choose
 from tests.hostile.world import REPOSITORY
 
 pytestmark = [
@@ -33,9 +34,9 @@ RUNGS = {
 }
 
 
-def start(layers: str, *, as_nobody: bool = False) -> subprocess.Popen[str]:
+def start(layers: str, *options: str, as_nobody: bool = False) -> subprocess.Popen[str]:
     """Start the suite in a process of its own."""
-    program = ["-m", "tests.hostile.arena", "--json", "--layers", layers]
+    program = ["-m", "tests.hostile.arena", "--json", "--layers", layers, *options]
     command = [sys.executable, *program]
     if os.getuid() == 0 and layers != "spawned":
         command = unprivileged.command(program, as_nobody=as_nobody)
@@ -52,33 +53,57 @@ def start(layers: str, *, as_nobody: bool = False) -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> dict:
     """The report of a suite, and what it printed before that."""
-    said, _ = process.communicate(timeout=600)
+    said, _ = process.communicate(timeout=1800)
     *lines, last = said.strip().splitlines() or [""]
     assert last.startswith("{"), said
     return {**json.loads(last), "said": "\n".join(lines), "figure": lines[-1]}
 
 
-@pytest.mark.parametrize("rung", RUNGS)
-def test_none_gets_through(rung, capsys, needs_debian):
-    """As the user who runs the tests, and, where that is root, as nobody at the same time."""
-    if rung == "strong+":
-        needs_debian("bubblewrap", binary="bwrap")
+def run(rung: str, *options: str) -> list[dict]:
+    """The suite as the user who runs the tests, and, where that is root, as nobody besides."""
     users = [False, True] if os.getuid() == 0 else [False]
     try:
-        running = [start(",".join(RUNGS[rung]), as_nobody=as_nobody) for as_nobody in users]
+        running = [start(",".join(RUNGS[rung]), *options, as_nobody=user) for user in users]
     except unprivileged.NotPossible as reason:
         pytest.skip(f"the suite needs a mount namespace to run as another user ({reason})")
     found = [finish(process) for process in running]
-    with capsys.disabled():
-        print("", *(report["figure"] for report in found), sep="\n")
+    assert len({report["user"] for report in found}) == len(users)
     for report in found:
         assert report["rung"] == rung, report["layers"]
         assert report["through"] == {}, report["said"]
         assert report["otherwise"] == {}, report["said"]
-        assert report["tried"] >= 80
-    assert len({report["user"] for report in found}) == len(users)
     if os.getuid() == 0 and rung == "strong":
         assert "user" in found[0]["layers"]
+    return found
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_none_gets_through(rung, capsys, needs_debian):
+    """In children of a zygote that holds NumPy."""
+    if rung == "strong+":
+        needs_debian("bubblewrap", binary="bwrap")
+    found = run(rung)
+    with capsys.disabled():
+        print("", *(report["figure"] for report in found), sep="\n")
+    assert all(report["tried"] >= 80 for report in found)
+
+
+# Of each kind one in so many: some of every kind in `make test`, all of them in `make soak`.
+@pytest.mark.parametrize("every", [32, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rung", RUNGS)
+def test_none_gets_through_beside_pytorch(rung, every, capsys, needs_debian):
+    """In children of a zygote that holds PyTorch, with attacks of its own."""
+    if rung == "strong+":
+        needs_debian("bubblewrap", binary="bwrap")
+    found = run(rung, "--torch", "--every", str(every))
+    with capsys.disabled():
+        print("", *(f"PyTorch: {report['figure']}" for report in found), sep="\n")
+    kinds = {hostile.kind for hostile in choose(torch=True, every=every)}
+    assert kinds >= {"tensors", "layers", *(hostile.kind for hostile in SUITE)}
+    expected = sum(
+        hostile.machine in (None, platform.machine()) for hostile in choose(torch=True, every=every)
+    )
+    assert [report["tried"] for report in found] == [expected] * len(found)
 
 
 def test_values_cannot_be_forged_without_a_sandbox_either(capsys):
@@ -95,9 +120,10 @@ class TestTheSuite:
     """It has to see a hole when there is one."""
 
     def test_it_is_large_enough_and_no_name_is_twice_in_it(self):
-        assert len(SUITE) >= 80
-        assert len({hostile.title for hostile in SUITE}) == len(SUITE)
-        assert all(hostile.sentence.endswith(".") for hostile in SUITE)
+        assert len(SUITE) >= 80 and len(TENSORS) >= 80
+        everything = [*SUITE, *TENSORS]
+        assert len({hostile.title for hostile in everything}) == len(everything)
+        assert all(hostile.sentence.endswith(".") for hostile in everything)
 
     def test_reading_succeeds_where_files_are_not_protected(self, tmp_path):
         """With no Landlock and no mounts, most of what is read is found out."""

@@ -20,6 +20,7 @@ from typing import Any, Self
 
 from autograder import selfcheck
 from autograder.grading import Assignment
+from tests.hostile import torch_set
 from tests.hostile.kinds import Hostile
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -34,10 +35,13 @@ IN_MEMORY = CANARY.format("memory") * 3
 
 
 class World:
-    """The surroundings of one run; `harm()` says what has been done to them."""
+    """The surroundings of one run; `harm()` says what has been done to them.
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    framework: with "torch", the set has exercises in PyTorch too.
+    """
+
+    def __init__(self, root: Path, framework: str = "numpy") -> None:
+        self.root, self.framework = root, framework
         self.course = root / "course"
         self.solutions = self.course / "solutions" / SET
         self.folder = root / "folder"
@@ -136,6 +140,8 @@ class World:
                 self.course / name / SET,
                 ignore=shutil.ignore_patterns("__pycache__"),
             )
+        if self.framework == "torch":
+            torch_set.write(self.solutions)
         with (self.solutions / "softmax.py").open("a", encoding="utf-8") as file:
             file.write(f"\n# {CANARY.format('solutions')}\n")
         (self.course / "source" / SET / f"{SET}.ipynb").write_text(CANARY.format("source"), "utf-8")

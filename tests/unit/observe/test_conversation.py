@@ -108,3 +108,11 @@ def test_words_for_ends():
         "The grader's own process failed (the zygote has died). This is not the fault of your "
         "code and costs no points: the submission has to be graded again."
     )
+
+
+def test_what_pytorch_says_without_memory_is_called_that():
+    said = "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried"
+    raised = {"type": "RuntimeError", "bases": ["Exception"], "message": said}
+    (outcome,) = Scripted(frame(OBSERVED, [{"raised": raised}])).run({})
+    assert outcome["raised"]["type"] == "MemoryError"
+    assert outcome["raised"]["message"].startswith("a submission may use 1024 MiB: look for")
