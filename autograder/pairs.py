@@ -20,6 +20,8 @@ from autograder.syntax_trees import assignment, children, key, name, rebuilt
 # Different ways to merge one pair that are tried; the first is nearly always the one.
 MAX_MERGES = 4
 
+_MERGED = "_merged"
+
 # Of one exercise, all pairs of 25 misconceptions. More would cost a failure without an
 # explanation more time than its single misconceptions do.
 MAX_PAIRS = 300
@@ -141,14 +143,15 @@ class Merger:
             )  # fmt: skip
         else:
             assert isinstance(tree, ast.Module)
-            definition = _as_function(self.exercise, tree)
+            # not under the exercise's name: a misconception may call the reference by it
+            definition = _as_function(_MERGED, tree)
         namespace = {**self.namespace, "_Once": Once}
         text = ast.unparse(ast.fix_missing_locations(_copied(definition)))
         try:
             exec(compile(text, f"<{self.exercise}, merged>", "exec"), namespace)
         except Exception:  # a merge need not be a program
             return None
-        return namespace[self.exercise]
+        return namespace[self.exercise if isinstance(tree, ast.ClassDef) else _MERGED]
 
 
 class Once:

@@ -14,6 +14,7 @@ from autograder.grading import DEFAULT_LIMITS, Assignment
 from autograder.judge import judge
 from autograder.likeness import same_outcome
 from autograder.pack import assignments_of
+from autograder.pairs import Merger
 from autograder.submission import read
 from tests.pack.two_mistakes import ENTRIES
 
@@ -184,6 +185,24 @@ def test_written_by_hand(drawn, capsys):
         share = f"{named} of {len(ENTRIES)} ({named / len(ENTRIES):.0%})"
         print(f"\ntwo mistakes written by hand: both named in {share}", *other, sep="\n")
     assert named / len(ENTRIES) >= ENOUGH
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_a_normal_form_gives_what_the_code_gives(drawn, name):
+    """What is merged is not the code itself, but its normal form."""
+    assignment = drawn[name]
+    for spec in assignment.specs:
+        pack = assignment.pack
+        merger = Merger(pack.sources[spec.name], spec.name, vars(pack.modules[spec.name]))
+        exercise = pack.exercises[spec.name]
+        originals = {known.name: known.implementation for known in exercise.misconceptions}
+        for local, original in {spec.name: exercise.reference, **originals}.items():
+            made = merger.alone(local)
+            if made is None:  # it has no such form, and no pairs
+                continue
+            mine, own = observe(assignment, spec, made), observe(assignment, spec, original)
+            for case in spec.cases:
+                assert same_outcome(spec, case, mine[case.name], own[case.name]), (local, case.name)
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)

@@ -129,6 +129,12 @@ class TestMerging:
         found = merged(reference, one, other, helper)
         np.testing.assert_allclose(found(X, 3), (X * 3) * (X * 3).sum(axis=0))
 
+    def test_a_misconception_may_call_the_reference(self):
+        reference = "def f(x, d):\n out = []\n for row in x:\n  out.append(row / d)\n return out"
+        one = "def f(x, d):\n return [row + 1 for row in f(x, d)]"
+        found = merger(reference, one.replace("def f", "def one")).alone("one")
+        np.testing.assert_allclose(found(X, 2), X / 2 + 1)
+
     def test_loops_stay_loops(self):
         reference = (
             "def f(x, d):\n out = np.zeros(len(x))\n for i in range(len(x)):\n"
