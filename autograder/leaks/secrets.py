@@ -151,6 +151,8 @@ class _File:
                 self._definition(node)
             elif isinstance(node, ast.Import | ast.ImportFrom):
                 self.known.open_texts.append(ast.unparse(node))
+            elif isinstance(node, ast.Assign) and "def " in (text := _text(node.value)):
+                self.known.open_texts.append(text)  # of probes, which the key carries
 
     def _definition(self, node: ast.FunctionDef | ast.ClassDef) -> None:
         kind, call = _registration(node)

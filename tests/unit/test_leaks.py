@@ -439,6 +439,17 @@ class TestOpenly:
             "assignments/ps9_leaks/notes.py"
         }
 
+    def test_the_source_of_a_probe_is_public(self, tmp_path):
+        course = released(tmp_path)
+        (course / "assignments" / NAME / "probe.txt").write_text("def three(x):\n", "utf-8")
+        assert [leak.what for leak in leaks.scan(course).leaks] == [
+            "the hidden case three of double"
+        ]
+        path = solution(course)
+        probes = '\nPROBES = """\ndef three(x):\n    return x\n"""\n'
+        path.write_text(path.read_text("utf-8") + probes, "utf-8")
+        assert leaks.scan(course).leaks == ()
+
     def test_a_stray_file_beside_the_sets_is_examined_for_all(self, tmp_path):
         course = released(tmp_path)
         (course / "assignments" / "old").mkdir()
