@@ -77,6 +77,14 @@ def test_the_seven(nbgrader_class):
         assert scores[student] == expected, student
 
 
+@pytest.mark.parametrize("student", ["wrong", "plainly-wrong", "looping"])
+def test_one_slip_is_paid_once(nbgrader_class, student):
+    """`self_attention` is right but for the `softmax` that it calls: the points, and a word."""
+    assert scores_of(nbgrader_class.course, student)["check_self_attention"] == 6
+    comment = comments_of(nbgrader_class.course, student)["self_attention"]
+    assert "Your own `softmax` cannot be relied on yet" in comment
+
+
 def test_formgrader_lists_the_scores(nbgrader_class, results):
     api = api_of(nbgrader_class.course)
     listed = {entry["student"]: entry for entry in api.get_submissions(PS1)}
