@@ -182,7 +182,7 @@ def source_notebook(pack: Pack, questions: Sequence[Question], path: Path) -> by
 
 def _is_ours(grade_id: str, wanted: Mapping[str, Any]) -> bool:
     """A generated cell whose exercise or question is gone."""
-    prefixes = ("prompt_", "check_", "question_", "q_")
+    prefixes = ("given_", "prompt_", "check_", "question_", "q_")
     return grade_id.startswith(prefixes) and grade_id not in wanted
 
 
@@ -205,6 +205,8 @@ def generated_cells(pack: Pack, questions: Sequence[Question]) -> dict[str, dict
             about["points"] = int(points) if points == int(points) else points
         cells[grade_id] = {"cell_type": cell_type, "source": source, "nbgrader": about}
 
+    for gift in pack.given:
+        add(f"given_{gift.name}", "code", stubs.given_cell(gift), "read-only")
     for name, exercise in pack.exercises.items():
         add(f"prompt_{name}", "markdown", stubs.prompt_cell(exercise), "read-only")
         add(name, "code", stubs.solution_cell(exercise, pack.sources[name]), "solution")
@@ -272,8 +274,9 @@ def release(
     """File name → content of what a student gets, by nbgrader's own generate_assignment."""
     with tempfile.TemporaryDirectory(prefix="autograder-build-") as temporary:
         root = Path(temporary)
-        # only this assignment's solutions: the companions are made from them
-        shutil.copytree(pack.folder, root / "solutions" / pack.name)
+        # only this assignment's solutions, and what it is given: the companions are made from them
+        for name in {pack.name, *(gift.assignment for gift in pack.given)}:
+            shutil.copytree(pack.folder.with_name(name), root / "solutions" / name)
         source = root / "source" / pack.name
         source.mkdir(parents=True)
         (source / f"{pack.name}.ipynb").write_bytes(notebook)
@@ -309,6 +312,8 @@ def module(pack: Pack, questions: Sequence[Question]) -> str:
         "",
         *[imports.get(name, f"import {name}") for name in pack.packages],
     ]
+    for gift in pack.given:
+        lines += ["", "", stubs.given_cell(gift)]
     for name, exercise in pack.exercises.items():
         heading = f"# {exercise.name}: {exercise.points:g} points"
         stub = stubs.stub_cell(exercise, pack.sources[name])

@@ -64,6 +64,18 @@ def assignments_of(course: Path) -> list[str]:
     )
 
 
+@dataclass(frozen=True)
+class Given:
+    """An exercise of another set that students of this one are given, solved.
+
+    parts: the exercises that it needs and itself, in that order, each with its file's source.
+    """
+
+    name: str
+    assignment: str
+    parts: tuple[tuple[Exercise, str], ...]
+
+
 @dataclass
 class Pack:
     """One assignment's exercises, in the course's order, with where they were written."""
@@ -75,6 +87,7 @@ class Pack:
     exercises: dict[str, Exercise]
     modules: dict[str, types.ModuleType]
     sources: dict[str, str] = field(repr=False)
+    given: tuple[Given, ...] = ()
     _mergers: dict[str, Merger] = field(default_factory=dict, repr=False)
 
     def versions(self) -> dict[str, str]:
@@ -272,7 +285,10 @@ def load_pack(course: Path, assignment: str) -> Pack:
         found.prompt = (module.__doc__ or "").strip()
         modules[name], exercises[name] = module, found
     order = _in_order(list(exercises.values()))
+    given = tuple(_given(course, assignment, name) for name in getattr(about, "GIVEN", ()))
     for own, module in modules.items():
+        for gift in given:
+            vars(module)[gift.name] = gift.parts[-1][0].reference
         for name, other in exercises.items():
             # siblings as plain functions and classes; its own name stays the exercise, which
             # cases hand to `autograder.cases`, and which can be called like its reference
@@ -287,7 +303,31 @@ def load_pack(course: Path, assignment: str) -> Pack:
         exercises={exercise.name: exercise for exercise in order},
         modules=modules,
         sources={exercise.name: sources[exercise.name] for exercise in order},
+        given=given,
     )
+
+
+def _given(course: Path, assignment: str, name: str) -> Given:
+    """The exercise of another set that GIVEN names, with all that it needs."""
+    givers = [
+        other
+        for other in assignments_of(course)
+        if other != assignment and (course / "solutions" / other / f"{name}.py").is_file()
+    ]
+    if not givers:
+        raise AuthoringError(
+            f"solutions/{assignment}: GIVEN names {name}, which is no exercise of another set; "
+            "correct the name or take it out"
+        )
+    pack = load_pack(course, givers[0])
+    wanted = {name}
+    for exercise in reversed(pack.exercises.values()):  # what is needed stands earlier
+        if exercise.name in wanted:
+            wanted |= set(exercise.needs)
+    parts = [
+        (pack.exercises[part], pack.sources[part]) for part in pack.exercises if part in wanted
+    ]
+    return Given(name, givers[0], tuple(parts))
 
 
 def _run_module(name: str, path: Path, source: str) -> types.ModuleType:

@@ -11,7 +11,7 @@ import copy
 import textwrap
 
 from autograder.exercise import Exercise
-from autograder.pack import definition_of
+from autograder.pack import Given, definition_of
 from autograder.quiz import Question
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -28,6 +28,17 @@ def stub_cell(exercise: Exercise, source: str) -> str:
     """What a student starts from, letter for letter what nbgrader makes of the solution cell."""
     node = definition_of(source, exercise.name)
     return _render(node, source.split("\n"), solution=False)
+
+
+def given_cell(given: Given) -> str:
+    """An exercise of another set, solved, with what it needs: read and called, not written."""
+    parts = []
+    for exercise, source in given.parts:
+        cell = _render(definition_of(source, exercise.name), source.split("\n"), solution=True)
+        lines = [line for line in cell.split("\n") if line.strip() not in (BEGIN, END)]
+        parts.append("\n".join(lines))
+    heading = f"# Given, from {given.assignment}: nothing is to be written in this cell."
+    return "\n\n\n".join([heading, *parts])
 
 
 def prompt_cell(exercise: Exercise) -> str:

@@ -1,0 +1,282 @@
+"""Problem set 6: from attention to a transformer block.
+
+The exercises of ps6_transformer_block.ipynb as a module. Hand in the notebook or this file;
+check it with `pytest` or `autograder check` in this folder.
+"""
+
+import torch
+from torch import nn
+import numpy as np
+import matplotlib
+
+
+# Given, from ps3_multi_head: nothing is to be written in this cell.
+
+
+def split_heads(x, num_heads):
+    """Cut the last axis into heads and put the head axis in front of the tokens.
+
+    Args:
+        x: shape (batch, n, h·d_head), one token per row.
+        num_heads: h, the number of heads. It divides the width of `x`.
+
+    Returns:
+        Shape (batch, h, n, d_head), of the same dtype. Entry [b, i, t] holds the features
+        i·d_head to (i + 1)·d_head of token t in sample b. Gradients flow back to `x`, which is
+        left as it was.
+    """
+    batch, n, d_model = x.shape
+    d_head = d_model // num_heads  # features of each head
+    heads = x.reshape(batch, n, num_heads, d_head)  # (batch, n, h, d_head)
+    return heads.transpose(1, 2)  # (batch, h, n, d_head)
+
+
+def concat_heads(heads):
+    """Concatenate the heads of every token: the inverse of `split_heads`.
+
+    Args:
+        heads: shape (batch, h, n, d_head).
+
+    Returns:
+        Shape (batch, n, h·d_head), of the same dtype. Row t holds the d_head features of token
+        t from head 0, then those from head 1, and so on. Gradients flow back to `heads`, which
+        is left as it was.
+    """
+    batch, num_heads, n, d_head = heads.shape
+    tokens = heads.transpose(1, 2)  # (batch, n, h, d_head)
+    return tokens.reshape(batch, n, num_heads * d_head)  # (batch, n, h·d_head)
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention with four linear layers: W_q, W_k, W_v and W_o.
+
+    Args:
+        d_model: the width of the tokens. Each layer maps d_model features to d_model features.
+        num_heads: h, the number of heads, each d_model / h wide. A `ValueError` is raised when
+            the layer is built and num_heads does not divide d_model.
+        bias: whether all four layers have a bias, or none.
+        dropout: in training mode, each weight is set to zero with this probability before the
+            values are mixed, and divided by 1 - dropout otherwise. In evaluation mode, none is.
+
+    `forward(query, key=None, value=None, mask=None)` takes:
+        query: shape (batch, n_q, d_model).
+        key: shape (batch, n_k, d_model). By default the query (self-attention).
+        value: shape (batch, n_k, d_model). By default the key.
+        mask: truth values, or the numbers 0 and 1: true where a query may attend to a key. Of
+            the shape (n_q, n_k) for all samples; (batch, 1, n_k) or (batch, n_q, n_k) for each
+            sample; (batch, h, n_q, n_k) for each head too. No mask: every key is seen. Each
+            query may attend to one key at least.
+
+    and returns (output, weights): output has the shape (batch, n_q, d_model), weights has the
+    shape (batch, h, n_q, n_k); each row of it sums to 1. They are the weights before dropout.
+    Scores are divided by the square root of the width of a head, and may be large. No argument
+    is changed; gradients flow back from the output.
+    """
+
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"num_heads = {num_heads} does not divide d_model = {d_model}")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)  # the queries of all heads at once
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)  # (d_model, d_model), as all four
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)  # mixes the heads
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key  # (batch, n_k, d_model)
+        value = key if value is None else value  # (batch, n_k, d_model)
+        Q = split_heads(self.W_q(query), self.num_heads)  # (batch, h, n_q, d_head)
+        K = split_heads(self.W_k(key), self.num_heads)  # (batch, h, n_k, d_head)
+        V = split_heads(self.W_v(value), self.num_heads)  # (batch, h, n_k, d_head)
+        scores = Q @ K.mT / Q.shape[-1] ** 0.5  # (batch, h, n_q, n_k)
+        if mask is not None:
+            if mask.dim() == 3:  # the same for all heads of a sample
+                mask = mask.unsqueeze(1)  # (batch, 1, 1 or n_q, n_k)
+            scores = scores.masked_fill(mask == 0, -torch.inf)  # (batch, h, n_q, n_k)
+        weights = torch.softmax(scores, dim=-1)  # (batch, h, n_q, n_k), each row sums to 1
+        heads = self.dropout(weights) @ V  # (batch, h, n_q, d_head)
+        output = self.W_o(concat_heads(heads))  # (batch, n_q, d_model)
+        return output, weights
+
+
+# LayerNorm: 4 points
+# Give every token mean 0 and variance 1 over its own features, then scale and shift.
+#
+# Each token is normalised by itself: neither the other tokens nor the rest of the batch matter.
+# That
+# is why it works for any length and any batch, in training as in evaluation.
+class LayerNorm(nn.Module):
+    """Layer normalisation over the last axis, with a learnt scale and shift.
+
+    (x - mean) / √(variance + eps) · weight + bias, with mean and variance of each token's own
+    features. The variance is the biased one: the mean of the squared deviations, divided by d and
+    not by d - 1.
+
+    Parameters: weight, shape (d_model,), ones at the start; bias, shape (d_model,), zeros at the
+    start. No others.
+    """
+
+    def __init__(self, d_model, eps=1e-05):
+        """Make weight and bias.
+
+        Args:
+            d_model: width of a token.
+            eps: added to the variance, inside the root.
+        """
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, x):
+        """Normalised tokens.
+
+        Args:
+            x: shape (..., d_model), any leading dimensions. Right also where the mean of a
+                token is a thousand times its standard deviation.
+
+        Returns:
+            The shape and dtype of x, which is not changed.
+        """
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# attention_dropout: 3 points
+# Dropout on attention weights: in training, some keys are not seen.
+#
+# What is kept is scaled up, so that the mean stays as it was. A row of weights then no longer
+# sums
+# to 1, and that is right: only its mean does.
+def attention_dropout(weights, p, training, generator=None):
+    """Inverted dropout of attention weights.
+
+    Args:
+        weights: any shape.
+        p: the probability that an entry is dropped, 0 ≤ p < 1.
+        training: whether the model is being trained. If not, weights come back as they are.
+        generator: a torch.Generator, or None for PyTorch's global one. When it is given, it is
+            the only source of randomness: equal generators give equal results.
+
+    Returns:
+        Shape and dtype of weights. In training, each entry is set to 0 with probability p,
+        independently of all others, and what is kept is divided by 1 - p. The argument is not
+        changed; in evaluation it may be returned itself.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# EncoderBlock: 8 points
+# Attention mixes tokens, a small network mixes features, and around both leads a path past them.
+#
+# The residual paths are why deep models can be trained; where the norms stand (before each
+# sublayer
+# or after each sum) is why some of them train without a warm-up. `MultiHeadAttention` is given
+# above.
+class EncoderBlock(nn.Module):
+    """An encoder block: self-attention and a feed-forward network, each with a residual path.
+
+    With norm_first (pre-norm): x + attention(norm1(x)), then x + ff(norm2(x)). Without (post-norm,
+    as in the first transformer): norm1(x + attention(x)), then norm2(x + ff(x)). The network ff is
+    linear1, ReLU, linear2.
+
+    Submodules: attention (a MultiHeadAttention), norm1 and norm2 (nn.LayerNorm or your own, with
+    eps 1e-5), linear1 (d_model to d_ff) and linear2 (d_ff to d_model). All have biases.
+
+    Args:
+        d_model: the width of the tokens. A `ValueError` is raised unless num_heads divides it.
+        num_heads: heads of the attention.
+        d_ff: the width between the two linear layers.
+        dropout: in training mode, dropout with this probability acts on the attention weights,
+            after the ReLU, and on the output of each sublayer before it is added; never on the
+            path that leads past a sublayer. In evaluation mode there is none.
+        norm_first: where the norms stand.
+
+    `forward(x, mask=None)` takes x of the shape (batch, n, d_model) and a mask as
+    MultiHeadAttention does; each query may attend to one key at least. It returns a tensor of
+    the shape of x, alone. No argument is changed.
+    """
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=True):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def attend(self, x, mask):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def feed_forward(self, x):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, x, mask=None):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# is_permutation_equivariant: 3 points
+# Does the order of the tokens matter?
+#
+# Reorder the tokens and run a layer: if the same outputs come out, reordered in the same way, the
+# layer is permutation *equivariant*. Self-attention is; with positions or a causal mask it is
+# not.
+def is_permutation_equivariant(f, x, permutation):
+    """Whether f of the reordered tokens is the reordered f of the tokens.
+
+    Args:
+        f: a function of a tensor of shape (n, d) that returns one of shape (n, ...), always the
+            same for the same tokens.
+        x: shape (n, d), one token per row.
+        permutation: shape (n,), the numbers 0 to n - 1 in another order; x[permutation] are the
+            reordered tokens.
+
+    Returns:
+        True if f(x[permutation]) equals f(x)[permutation] up to rounding: to a relative 1e-4, or
+        to 1e-5 of the size of the largest output. It is about this one permutation.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# receptive_field: 2 points
+# How far does a stack of convolutions see?
+#
+# A layer of self-attention sees all n tokens at once. A convolution sees its kernel, and only a
+# stack of them sees further: this is how deep it has to be to match one layer of attention.
+def receptive_field(num_layers, kernel_size):
+    """Inputs that one output of a stack of convolutions depends on.
+
+    Args:
+        num_layers: convolutions, one after the other, of stride 1 and without dilation; 0 or more.
+        kernel_size: inputs that one of them looks at, at least 1.
+
+    Returns:
+        A whole number. Without any layer an output is its own input: 1.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# attention_heatmap: 4 points
+# Show who attends to whom.
+#
+# Queries go down, keys go across, as in the matrix of weights. A picture of weights is a look at
+# one
+# layer, and not a proof of what the model understands; but it finds many a bug.
+def attention_heatmap(weights, query_tokens, key_tokens, ax=None):
+    """Draw attention weights as a heat map.
+
+    Args:
+        weights: shape (n_q, n_k), a tensor, also one that requires grad, or a NumPy array.
+        query_tokens: n_q strings; tokens may occur more than once.
+        key_tokens: n_k strings.
+        ax: the matplotlib Axes to draw into; a new one by default.
+
+    Returns:
+        The Axes. Query 0 is at the top, key 0 at the left. Each cell shows its weight undistorted:
+        colours grow linearly with the values, and do not run into each other (imshow or
+        pcolormesh). Every query is labelled on the y axis and every key on the x axis.
+    """
+    # YOUR CODE HERE
+    raise NotImplementedError()
