@@ -180,6 +180,8 @@ BUILTIN: dict[str, Callable[..., str | Verdict | None]] = {
     "dropout_statistics": dropped.dropout_statistics,
 }
 
+STATISTICAL = frozenset({"dropout_statistics"})
+
 
 # --- running -----------------------------------------------------------------------------
 
@@ -195,6 +197,11 @@ class PackFault(Exception):
 def is_for(check: Check, case: Case) -> bool:
     """Whether a check has anything to say of a case."""
     return not check.cases or case.name in check.cases
+
+
+def may_be_statistical(check: Check) -> bool:
+    """Whether what a check finds may be a Verdict; cheaper than to run it."""
+    return isinstance(check, CustomCheck) or check.name in STATISTICAL
 
 
 def run_check(check: Check, view: CaseView) -> str | Verdict | None:
