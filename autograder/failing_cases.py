@@ -43,7 +43,12 @@ def only_large(
 def difference_between(
     spec: ExerciseSpec, bad: Sequence[Case], good: Sequence[Case]
 ) -> Relation | None:
-    """What the failing cases have in common and the others have not; None when unsure."""
+    """What the failing cases have in common and the others have not; None when unsure.
+
+    A case that only builds a module leaves out no argument and has no sizes: nothing is said.
+    """
+    if not all(case.program.calls for case in (*bad, *good)):
+        return None
     if len(bad) + len(good) < FEWEST_CASES or not good:
         return None
     found = [*_by_argument(bad, good), *_by_dtype(spec, bad, good), *_by_sizes(spec, bad, good)]

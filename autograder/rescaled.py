@@ -99,6 +99,8 @@ def _has_factors(sample: Sample, axis: int) -> bool:
     one = _numbers_of(wanted[0].ndim)
     tops = np.abs(wanted).max(axis=one, keepdims=True)
     at_top = np.where(np.abs(wanted) == tops, got / wanted, np.nan)
+    if np.isnan(at_top).all(axis=one).any():  # a slice of zeros has no factor
+        return False
     factors = np.nanmax(at_top, axis=one, keepdims=True)
     return bool(np.isfinite(factors).all() and (factors != 0).all()) and all(
         sample.near(mine, factor * right)

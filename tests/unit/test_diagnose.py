@@ -261,6 +261,39 @@ class TestExceptions:
 
         assert diagnosed(attempt, make) == Diagnosis(("last",), 2, 2)
 
+    def test_one_of_the_same_type_is_when_an_exception_is_asked_for(self):
+        def make():
+            @exercise(points=1)
+            def root(x: float) -> float:
+                if x < 0:
+                    raise ValueError("there is none")
+                return x**0.5
+
+            @root.case("a square", separates=["half"])
+            def square(rng):
+                return {"x": 9.0}
+
+            @root.case("a negative number", separates=["asserts"], raises=ValueError)
+            def negative(rng):
+                return {"x": -1.0}
+
+            @root.misconception("Halves.", hint="What is the root of 9?")
+            def half(x):
+                return x / 2
+
+            @root.misconception("Asserts.", hint="Which exception is asked for?")
+            def asserts(x):
+                assert x >= 0, "there is none"
+                return x**0.5
+
+            return root
+
+        def attempt(x):
+            assert x >= 0, "my own words"
+            return x**0.5
+
+        assert diagnosed(attempt, make) == Diagnosis(("asserts",), 1, 1)
+
     def test_another_type(self):
         def attempt(x, d):
             raise ValueError("two axes are needed")

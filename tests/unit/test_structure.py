@@ -7,9 +7,13 @@ from hypothesis import strategies as st
 from jaxtyping import Bool, Float
 
 from autograder import Program, exercise
+from autograder.failing_cases import difference_between
 from autograder.judge import judge
 from autograder.observe.session import Stopped
-from autograder.program import Backward
+from autograder.program import Backward, Construct
+from autograder.rescaled import scaled_by_slices
+from autograder.samples import Sample
+from autograder.specification import Case
 from autograder.structure import relation_of
 from tests.unit.trial import trial_of
 
@@ -303,6 +307,19 @@ def test_a_number_of_a_hidden_case_is_never_said():
     text = trial_of(make_scaled)(attempt).feedback
     assert "hidden case" in text
     assert "0.375" not in text
+
+
+def test_a_slice_of_zeros_has_no_factor():
+    wanted = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
+    sample = Sample(wanted * [[1.0], [2.0], [3.0]], wanted, 1e-7, {}, ("n", "d"), {})
+    with np.errstate(all="ignore"):
+        assert scaled_by_slices([sample]) is None  # and no warning of an empty slice
+
+
+def test_cases_that_only_build_a_module_leave_out_no_argument():
+    trial = trial_of(make_mask)
+    built = Case("built", "built", Program((Construct("Layer", "module", (10, 4)),)), ())
+    assert difference_between(trial.spec, [built], list(trial.spec.cases)) is None
 
 
 def test_the_whole_feedback():

@@ -19,6 +19,7 @@ class CrossAttention(nn.Module):
         # encoder asks, decoder answers
         return scaled_dot_product_attention(self.W_q(context), self.W_k(x), self.W_v(x), mask)
 """,
+        "sources_and_widths_swapped",
     ),
     wrong(
         "own",
@@ -38,6 +39,7 @@ class CrossAttention(nn.Module):
         v = self.W_v(x)
         return scaled_dot_product_attention(q, k, v, mask)
 """,
+        "values_of_width_from_x",
     ),
     wrong(
         "C2",
@@ -61,6 +63,7 @@ class CrossAttention(nn.Module):
         out = torch.einsum('b i j, b j d -> b i d', attn, v)
         return out, attn
 """,
+        "by_query_width",
     ),
     wrong(
         "own",
@@ -80,6 +83,7 @@ class CrossAttention(nn.Module):
         V = self.W_v(x)
         return scaled_dot_product_attention(Q, K, V, mask)
 """,
+        "context_never_used",
     ),
     wrong(
         "own",
@@ -117,6 +121,7 @@ class CrossAttention(nn.Module):
         q = self.W_q(x); k = self.W_k(context); v = self.W_v(context)
         return scaled_dot_product_attention(q, k, v, mask)
 """,
+        "mask_transposed",
     ),
     wrong(
         "F1",
@@ -140,6 +145,7 @@ class CrossAttention(nn.Module):
         w = self.softmax(scores)
         return w.bmm(v), w
 """,
+        "over_queries",
     ),
     wrong(
         "own",
@@ -157,6 +163,7 @@ class CrossAttention(nn.Module):
         q, k, v = self.W_q(x), self.W_k(context), self.W_v(context)
         return scaled_dot_product_attention(q, k, v, mask)
 """,
+        "bias_of_queries_only",
     ),
     wrong(
         "own",
@@ -175,6 +182,7 @@ class CrossAttention(nn.Module):
             self.W_q(x) @ self.W_k(context).mT / math.sqrt(self.W_q.out_features), -1)
         return a @ self.W_v(context), a
 """,
+        "mask_ignored",
     ),
     wrong(
         "P7",
@@ -196,6 +204,7 @@ class CrossAttention(nn.Module):
         A = S.softmax(2)
         return A @ K, A
 """,
+        "values_from_keys",
     ),
     right(
         "the diffusion models' style with einsum",

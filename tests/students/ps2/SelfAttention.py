@@ -27,6 +27,7 @@ class SelfAttention(nn.Module):
         attention = self.softmax(scores)
         return torch.bmm(attention, values), attention
 """,
+        "by_input_width",
     ),
     wrong(
         "own",
@@ -44,6 +45,7 @@ class SelfAttention(nn.Module):
     def forward(self, x, mask=None):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x))
 """,
+        "mask_ignored",
     ),
     wrong(
         "P6",
@@ -64,6 +66,7 @@ class SelfAttention(nn.Module):
         v = self.W_k(x)
         return scaled_dot_product_attention(q, k, v, mask)
 """,
+        "values_from_keys",
     ),
     wrong(
         "own",
@@ -81,6 +84,7 @@ class SelfAttention(nn.Module):
         out, w = scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask=mask)
         return out, w
 """,
+        "bias_always",
     ),
     wrong(
         "W4",
@@ -96,6 +100,7 @@ class SelfAttention(nn.Module):
     def forward(self, x, mask=None):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
 """,
+        "value_width_ignored",
     ),
     wrong(
         "P5",
@@ -113,6 +118,7 @@ class SelfAttention(nn.Module):
         Q, K = self.W_q(x), self.W_k(x)
         return scaled_dot_product_attention(Q, K, x, mask)
 """,
+        "values_not_projected",
     ),
     wrong(
         "C1",
@@ -137,6 +143,7 @@ class SelfAttention(nn.Module):
         context_vec = attn_weights @ values
         return context_vec, attn_weights
 """,
+        "not_scaled",
     ),
     wrong(
         "S5",
@@ -156,6 +163,8 @@ class SelfAttention(nn.Module):
         out, w = scaled_dot_product_attention(q, k, v)
         return out.transpose(0, 1), w
 """,
+        "mask_ignored",
+        "batch_attended",
     ),
     wrong(
         "own",
@@ -174,6 +183,7 @@ class SelfAttention(nn.Module):
         h, w = scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
         return self.W_o(h), w
 """,
+        "with_output_layer",
     ),
     wrong(
         "P13",
@@ -191,6 +201,7 @@ class SelfAttention(nn.Module):
         W_v = nn.Linear(self.input_dim, self.dim_v, bias=self.bias)
         return scaled_dot_product_attention(W_q(x), W_k(x), W_v(x), mask)
 """,
+        "layers_made_anew",
     ),
     wrong(
         "P6",
@@ -227,6 +238,7 @@ class SelfAttention(nn.Module):
             out = out + x
         return out, w
 """,
+        "skip_where_it_fits",
     ),
     wrong(
         "F1",
@@ -249,6 +261,7 @@ class SelfAttention(nn.Module):
         weight = F.softmax(score, dim=1)
         return torch.matmul(weight, V), weight
 """,
+        "over_queries",
     ),
     wrong(
         "own",
@@ -266,6 +279,7 @@ class SelfAttention(nn.Module):
     def forward(self, x, mask=None):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
 """,
+        "default_value_width",
     ),
     wrong(
         "M1",
@@ -284,6 +298,7 @@ class SelfAttention(nn.Module):
             mask = (mask == 0)   # True = hidden
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
 """,
+        "mask_inverted",
     ),
     wrong(
         "P1",
@@ -303,6 +318,7 @@ class SelfAttention(nn.Module):
         v = x @ self.W_v.weight
         return scaled_dot_product_attention(q, k, v, mask)
 """,
+        "layers_turned_around",
     ),
     right(
         "inline with prints, type hints and a base class helper",

@@ -10,6 +10,7 @@ ENTRIES = [
 def causal_mask(n):
     return torch.triu(torch.ones(n, n, dtype=torch.bool))
 """,
+        "looks_ahead",
     ),
     wrong(
         "M3",
@@ -19,6 +20,7 @@ def causal_mask(n):
     mask = torch.tril(torch.ones((n, n)), diagonal=-1)
     return mask == 1
 """,
+        "excludes_diagonal",
     ),
     wrong(
         "M4",
@@ -27,6 +29,7 @@ def causal_mask(n):
 def causal_mask(n):
     return torch.ones(n, n).tril(1).bool()
 """,
+        "one_too_many",
     ),
     wrong(
         "M1",
@@ -36,6 +39,7 @@ def causal_mask(n):
     # True = not allowed to attend (pytorch convention)
     return torch.triu(torch.ones(n, n), diagonal=1).bool()
 """,
+        "marks_the_hidden",
     ),
     wrong(
         "own",
@@ -45,6 +49,7 @@ def causal_mask(n):
     mask = torch.full((n, n), float("-inf"))
     return torch.triu(mask, diagonal=1)
 """,
+        "added_mask",
     ),
     wrong(
         "own",
@@ -53,6 +58,7 @@ def causal_mask(n):
 def causal_mask(n):
     return torch.tril(torch.ones(n, n))
 """,
+        "numbers",
     ),
     wrong(
         "own",
@@ -63,6 +69,7 @@ def causal_mask(n):
     subsequent_mask = torch.triu(torch.ones(attn_shape), diagonal=1).type(torch.uint8)
     return subsequent_mask == 0
 """,
+        "with_a_batch_axis",
     ),
     wrong(
         "M3",
@@ -75,6 +82,7 @@ def causal_mask(n):
             m[i, j] = True
     return m
 """,
+        "excludes_diagonal",
     ),
     wrong(
         "own",
@@ -94,6 +102,7 @@ def causal_mask(n):
     idx = torch.arange(n)
     return idx.unsqueeze(0) >= idx.unsqueeze(1)
 """,
+        "looks_ahead",
     ),
     right(
         "comparison of indices",

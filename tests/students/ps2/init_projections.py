@@ -16,6 +16,7 @@ def init_projections(module, gain=1.0):
                 nn.init.zeros_(m.bias)
     return module
 """,
+        "bound_is_std",
     ),
     wrong(
         "own",
@@ -30,6 +31,7 @@ def init_projections(module, gain=1.0):
     module.apply(init)
     return module
 """,
+        "gain_ignored",
     ),
     wrong(
         "own",
@@ -43,6 +45,7 @@ def init_projections(module, gain=1.0):
                 nn.init.zeros_(m.bias)
     return module
 """,
+        "std_is_gain",
     ),
     wrong(
         "own",
@@ -55,6 +58,7 @@ def init_projections(module, gain=1.0):
         m.weight = nn.init.xavier_uniform_(m.weight, gain=gain)
     return module
 """,
+        "biases_left",
     ),
     wrong(
         "own",
@@ -69,6 +73,7 @@ def init_projections(module, gain=1.0):
                 layer.bias.data.zero_()
     return module
 """,
+        "fan_in_alone",
     ),
     wrong(
         "own",
@@ -82,6 +87,7 @@ def init_projections(module, gain=1.0):
                 nn.init.constant_(child.bias, 0)
     return module
 """,
+        "outermost_only",
     ),
     wrong(
         "own",
@@ -94,6 +100,7 @@ def init_projections(module, gain=1.0):
             if m.bias is not None:
                 nn.init.zeros_(m.bias)
 """,
+        "nothing_returned",
     ),
     wrong(
         "own",
@@ -106,6 +113,7 @@ def init_projections(module, gain=1.0):
             m.bias.data.fill_(0)
     return module
 """,
+        "data_of_bias_expected",
     ),
     wrong(
         "own",
@@ -135,6 +143,7 @@ def init_projections(module, gain=1.0):
                 m.bias = nn.Parameter(torch.zeros(m.out_features))
     return module
 """,
+        "new_parameters",
     ),
     wrong(
         "own",
@@ -148,6 +157,7 @@ def init_projections(module, gain=1.0):
             nn.init.zeros_(p)
     return module
 """,
+        "every_matrix",
     ),
     right(
         "uniform with the bound by hand",

@@ -12,6 +12,7 @@ def padding_mask(lengths, n_max):
     mask = positions >= lengths.unsqueeze(1)      # key_padding_mask
     return mask.unsqueeze(1)
 """,
+        "marks_the_padding",
     ),
     wrong(
         "own",
@@ -21,6 +22,7 @@ def padding_mask(lengths, n_max):
     r = torch.arange(n_max)
     return (r[None, None, :] <= lengths[:, None, None])
 """,
+        "one_too_many",
     ),
     wrong(
         "own",
@@ -29,6 +31,7 @@ def padding_mask(lengths, n_max):
 def padding_mask(lengths, n_max):
     return torch.arange(n_max)[None, :] < lengths[:, None]
 """,
+        "no_query_axis",
     ),
     wrong(
         "M14",
@@ -38,6 +41,7 @@ def padding_mask(lengths, n_max):
     m = torch.arange(n_max).expand(len(lengths), n_max) < lengths.unsqueeze(-1)
     return m.unsqueeze(-1)
 """,
+        "queries_hidden",
     ),
     wrong(
         "own",
@@ -47,6 +51,7 @@ def padding_mask(lengths, n_max):
     n = int(lengths.max())
     return (torch.arange(n)[None, :] < lengths[:, None])[:, None, :]
 """,
+        "longest_is_enough",
     ),
     wrong(
         "own",
@@ -59,6 +64,7 @@ def padding_mask(lengths, n_max):
         mask[i, 0, n_max - l:] = True
     return mask
 """,
+        "padding_first",
     ),
     wrong(
         "own",
@@ -68,6 +74,7 @@ def padding_mask(lengths, n_max):
     ok = torch.arange(n_max)[None, :] < lengths[:, None]     # (b, n)
     return ok[:, :, None] & ok[:, None, :]
 """,
+        "both_hidden",
     ),
     wrong(
         "own",
@@ -79,6 +86,7 @@ def padding_mask(lengths, n_max):
         out[b, :, : lengths[b]] = 1
     return out
 """,
+        "numbers",
     ),
     wrong(
         "own",
@@ -101,6 +109,7 @@ def padding_mask(lengths, n_max):
         rows.append([1 if j < l - 1 else 0 for j in range(n_max)])
     return torch.tensor(rows).bool().unsqueeze(1)
 """,
+        "one_too_few",
     ),
     right(
         "cumulative sum of ones",

@@ -17,6 +17,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     values = torch.matmul(attention, V)
     return values, attention
 """,
+        "polarity_inverted_filled",
     ),
     wrong(
         "C1",
@@ -29,6 +30,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     w = torch.softmax(scores, -1)
     return torch.einsum("...qk,...kv->...qv", w, V), w
 """,
+        "not_scaled",
     ),
     wrong(
         "F1",
@@ -42,6 +44,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     P = S.softmax(dim=-2)
     return P @ V, P
 """,
+        "over_queries_filled",
     ),
     wrong(
         "M5",
@@ -55,6 +58,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     out = attn @ V
     return out, attn
 """,
+        "hidden_scores_zero",
     ),
     wrong(
         "M7",
@@ -70,6 +74,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     output = torch.matmul(weights, V)
     return output, weights
 ''',
+        "masked_after_softmax",
     ),
     wrong(
         "M6",
@@ -82,6 +87,8 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     p_attn = scores.softmax(dim=-1)
     return torch.matmul(p_attn, V), p_attn
 """,
+        "tiny_fill",
+        "hidden_scores_zero",
     ),
     wrong(
         "M23",
@@ -94,6 +101,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = F.softmax(scores, dim=-1)
     return torch.matmul(attn, V), attn
 """,
+        "mask_ignored",
     ),
     wrong(
         "M9",
@@ -107,6 +115,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = F.softmax(scores, dim=-1)
     return attn @ V, attn
 """,
+        "infinity_times_zero",
     ),
     wrong(
         "own",
@@ -119,6 +128,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     weights = scores.softmax(-1)
     return weights.matmul(V), weights
 """,
+        "mask_added",
     ),
     wrong(
         "C3",
@@ -132,6 +142,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = torch.softmax(scores, dim=-1)
     return torch.matmul(attn, V), attn
 """,
+        "by_d_k",
     ),
     wrong(
         "C8",
@@ -145,6 +156,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     A = F.softmax(scores, dim=-1)
     return A @ V, A
 """,
+        "by_number_of_keys",
     ),
     wrong(
         "C7",
@@ -158,6 +170,7 @@ def scaled_dot_product_attention(Q: Tensor, K: Tensor, V: Tensor, mask=None):
     attention = torch.softmax(energy / (d ** (1/2)), dim=-1)
     return torch.einsum('...ij,...jd->...id', attention, V), attention
 """,
+        "by_value_width",
     ),
     wrong(
         "own",
@@ -170,6 +183,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     weights = torch.softmax(scores, dim=-1).detach()   # only for plotting
     return weights @ V, weights
 """,
+        "weights_cut",
     ),
     wrong(
         "own",
@@ -183,6 +197,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = F.softmax(scores, dim=2)
     return torch.bmm(attn, V), attn
 """,
+        "three_axes_unpacked",
     ),
     wrong(
         "own",
@@ -222,6 +237,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     A = A.softmax(dim=-1) / math.sqrt(Q.size(-1))
     return A @ V, A
 """,
+        "scaled_after_softmax",
     ),
     wrong(
         "M8",
@@ -234,6 +250,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = F.softmax(scores, dim=-1)
     return torch.matmul(attn, V), attn
 """,
+        "plus_infinity",
     ),
     wrong(
         "own",
@@ -259,6 +276,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = scores.softmax(-1)
     return attn @ V, attn
 """,
+        "multiplied",
     ),
     wrong(
         "own",
@@ -269,6 +287,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = F.softmax(Q @ K.transpose(-2, -1) / math.sqrt(K.size(-1)), dim=-1)
     return attn @ V, attn
 """,
+        "mask_ignored",
     ),
     wrong(
         "F1",
@@ -281,6 +300,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = F.softmax(scores, dim=1)
     return attn.matmul(V), attn
 """,
+        "axis_1_filled",
     ),
     wrong(
         "own",

@@ -35,6 +35,7 @@ class MultiHeadAttention(nn.Module):
         out = concat_heads(self.dropout(weights) @ v)
         return self.W_o(out), weights
 """,
+        "scale_of_model",
     ),
     wrong(
         "H1",
@@ -65,6 +66,7 @@ class MultiHeadAttention(nn.Module):
         o = (self.drop(w) @ v).transpose(1, 2).reshape(b, -1, self.h * self.d_k)
         return self.W_o(o), w
 """,
+        "split_by_reshape",
     ),
     wrong(
         "H2",
@@ -98,6 +100,7 @@ class MultiHeadAttention(nn.Module):
         ctx = ctx.contiguous().view(query.shape[0], -1, self.num_heads * self.depth)
         return self.W_o(ctx), A
 """,
+        "merged_by_reshape",
     ),
     wrong(
         "H5",
@@ -123,6 +126,7 @@ class MultiHeadAttention(nn.Module):
         _, w = attention(q, k, v, mask)
         return concat_heads(self.dropout(w) @ v), w
 """,
+        "no_output_layer",
     ),
     wrong(
         "M15",
@@ -148,9 +152,11 @@ class MultiHeadAttention(nn.Module):
         q = split_heads(self.W_q(query), self.num_heads)
         k = split_heads(self.W_k(key), self.num_heads)
         v = split_heads(self.W_v(value), self.num_heads)
-        out, weights = attention(q, k, v, mask)   # broadcasting does the rest
+        _, weights = attention(q, k, v, mask)   # broadcasting does the rest
+        out = self.dropout(weights) @ v
         return self.W_o(concat_heads(out)), weights
 """,
+        "mask_without_head_axis",
     ),
     wrong(
         "M1",
@@ -185,6 +191,7 @@ class MultiHeadAttention(nn.Module):
         o = (self.attn_dropout(w) @ v).transpose(1, 2).reshape(B, Nq, D)
         return self.W_o(o), w
 """,
+        "mask_polarity",
     ),
     wrong(
         "own",
@@ -214,6 +221,7 @@ class MultiHeadAttention(nn.Module):
         out = self.W_o(concat_heads(self.dropout(w) @ v))
         return out, w.mean(dim=1)
 """,
+        "weights_averaged",
     ),
     wrong(
         "D1",
@@ -243,6 +251,7 @@ class MultiHeadAttention(nn.Module):
         out = F.dropout(weights, p=self.dropout) @ v
         return self.W_o(concat_heads(out)), weights
 """,
+        "dropout_in_evaluation",
     ),
     wrong(
         "own",
@@ -269,6 +278,7 @@ class MultiHeadAttention(nn.Module):
         _, w = attention(q, k, v, mask)
         return self.W_o(concat_heads(self.drop(w) @ v)), w
 """,
+        "value_defaults_to_query",
     ),
     wrong(
         "own",
@@ -296,6 +306,7 @@ class MultiHeadAttention(nn.Module):
         _, weights = attention(q, k, v, mask)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "assertion",
     ),
     wrong(
         "F2",
@@ -329,6 +340,7 @@ class MultiHeadAttention(nn.Module):
         weights = self.softmax(scores)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "over_heads_filled",
     ),
     wrong(
         "own",
@@ -357,6 +369,7 @@ class MultiHeadAttention(nn.Module):
         _, weights = attention(q, k, v, mask)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "output_bias_always",
     ),
     wrong(
         "own",
@@ -419,6 +432,7 @@ class MultiHeadAttention(nn.Module):
         out = (self.dropout(w) @ v).unflatten(0, (b, h))
         return self.W_o(concat_heads(out)), w.unflatten(0, (b, h))
 """,
+        "mask_repeated_in_turn",
     ),
     wrong(
         "own",
@@ -446,6 +460,7 @@ class MultiHeadAttention(nn.Module):
         _, weights = attention(q, k, v)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "mask_ignored",
     ),
     wrong(
         "own",
@@ -478,6 +493,7 @@ class MultiHeadAttention(nn.Module):
         out = (self.dropout(w) @ v).transpose(1, 2).reshape(b, n, d)
         return self.W_o(out), w
 """,
+        "one_length_for_all",
     ),
     wrong(
         "P6",
@@ -506,6 +522,7 @@ class MultiHeadAttention(nn.Module):
         _, weights = attention(q, k, v, mask)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "values_from_keys",
     ),
     wrong(
         "H7",
@@ -534,6 +551,7 @@ class MultiHeadAttention(nn.Module):
         _, weights = attention(q, k, v, mask)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "full_width_for_each_head",
     ),
     wrong(
         "M7",
@@ -564,6 +582,7 @@ class MultiHeadAttention(nn.Module):
             weights = weights * mask.to(weights.dtype)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        "mask_after_softmax",
     ),
     wrong(
         "C1",
@@ -591,6 +610,7 @@ class MultiHeadAttention(nn.Module):
         attn = dots.softmax(-1)
         return self.W_o(concat_heads(self.dropout(attn) @ v)), attn
 """,
+        "scale_missing",
     ),
     right(
         "inline, -1e9, everything in one forward with comments",

@@ -11,6 +11,7 @@ def concat_heads(heads):
     b, h, n, d = heads.shape
     return heads.reshape(b, n, h * d)
 """,
+        "reshape_alone",
     ),
     wrong(
         "H10",
@@ -20,6 +21,7 @@ def concat_heads(heads):
     b, h, n, d = heads.shape
     return heads.transpose(1, 2).view(b, n, h * d)
 """,
+        "view_refused",
     ),
     wrong(
         "own",
@@ -29,6 +31,7 @@ def concat_heads(heads):
     parts = heads.unbind(dim=1)
     return torch.stack(parts, dim=-1).flatten(start_dim=2)
 """,
+        "interleaved",
     ),
     wrong(
         "own",
@@ -37,6 +40,7 @@ def concat_heads(heads):
 def concat_heads(heads):
     return heads.mean(dim=1)
 """,
+        "averaged",
     ),
     wrong(
         "own",
@@ -46,6 +50,7 @@ def concat_heads(heads):
     hs = [heads[:, i] for i in range(heads.size(1))]
     return torch.cat(hs, dim=1)
 """,
+        "along_the_tokens",
     ),
     wrong(
         "own",
@@ -54,6 +59,7 @@ def concat_heads(heads):
 def concat_heads(heads):
     return heads.permute(0, 2, 1, 3).contiguous()
 """,
+        "not_merged",
     ),
     wrong(
         "own",
@@ -65,6 +71,7 @@ def concat_heads(heads):
         out = out + heads[:, i, :, :]
     return out
 """,
+        "summed",
     ),
     wrong(
         "own",
@@ -75,6 +82,7 @@ def concat_heads(heads):
     x = heads.transpose(2, 3).contiguous()
     return x.view(b, n, h * d)
 """,
+        "wrong_axes_swapped",
     ),
     wrong(
         "own",

@@ -12,6 +12,7 @@ def count_parameters(d_model, num_heads, bias=True):
     out = d_model * d_model + (d_model if bias else 0)
     return num_heads * per_head + out
 """,
+        "heads_multiply_projections",
     ),
     wrong(
         "I2",
@@ -23,6 +24,7 @@ def count_parameters(d_model, num_heads, bias=True):
         n += d_model
     return 3 * n
 """,
+        "no_output_layer",
     ),
     wrong(
         "I2",
@@ -32,6 +34,7 @@ def count_parameters(d_model, num_heads, bias=True):
     d_k = d_model // num_heads
     return num_heads * (3 * d_model * d_k) + (num_heads * d_k) * d_model
 """,
+        "no_biases",
     ),
     wrong(
         "own",
@@ -41,6 +44,7 @@ def count_parameters(d_model, num_heads, bias=True):
     # W + b for q, k, v, o
     return 4 * (d_model ** 2 + d_model)
 """,
+        "biases_always",
     ),
     wrong(
         "own",
@@ -52,6 +56,7 @@ def count_parameters(d_model, num_heads, bias=True):
         total += d_model
     return total
 """,
+        "bias_of_output_only",
     ),
     wrong(
         "own",
@@ -60,6 +65,7 @@ def count_parameters(d_model, num_heads, bias=True):
 def count_parameters(d_model, num_heads, bias=True):
     return 4 * d_model * d_model + 4 * int(bias)
 """,
+        "one_bias_number",
     ),
     wrong(
         "own",
@@ -71,6 +77,7 @@ def count_parameters(d_model, num_heads, bias=True):
     o = d_model * d_model + (d_model if bias else 0)
     return qkv + o
 """,
+        "one_head_only",
     ),
     wrong(
         "I2",
@@ -80,6 +87,7 @@ def count_parameters(d_model, num_heads, bias=True):
     qkv = 3 * d_model * (d_model + (1 if bias else 0))
     return qkv + d_model * d_model
 """,
+        "output_without_bias",
     ),
     wrong(
         "I1",
@@ -89,6 +97,7 @@ def count_parameters(d_model, num_heads, bias=True):
     one = d_model * d_model + bias * d_model
     return 4 * one * num_heads
 """,
+        "heads_multiply_all",
     ),
     right(
         "counts a real module's parameters",

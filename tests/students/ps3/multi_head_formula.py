@@ -15,6 +15,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         heads.append(a @ v)
     return torch.cat(heads, dim=-1)
 """,
+        "no_output_layer",
     ),
     wrong(
         "C2",
@@ -31,6 +32,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         heads.append(F.softmax(scores, dim=1) @ V)
     return torch.cat(heads, dim=1) @ W_o
 """,
+        "scale_of_tokens",
     ),
     wrong(
         "own",
@@ -44,6 +46,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         outs.append(o)
     return torch.cat(outs, -1) @ W_o
 """,
+        "first_head_for_all",
     ),
     wrong(
         "F1",
@@ -58,6 +61,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         return torch.matmul(torch.softmax(s, dim=0), v)
     return torch.cat([head(*w) for w in zip(W_q, W_k, W_v)], dim=1) @ W_o
 """,
+        "over_queries",
     ),
     wrong(
         "C1",
@@ -72,6 +76,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     o = torch.einsum("hnm,hmv->nhv", a, v).flatten(1)
     return o @ W_o
 """,
+        "scale_missing",
     ),
     wrong(
         "own",
@@ -85,6 +90,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     hs = torch.stack(hs, dim=2)       # n, d_v, h
     return hs.reshape(x.shape[0], -1) @ W_o
 """,
+        "interleaved",
     ),
     wrong(
         "C2",
@@ -100,6 +106,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     multi = torch.cat(heads, dim=-1)
     return multi.matmul(W_o)
 """,
+        "scale_of_all_heads",
     ),
     wrong(
         "P6",
@@ -115,6 +122,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         heads.append(w @ v)
     return torch.cat(heads, dim=-1) @ W_o
 """,
+        "values_from_keys",
     ),
     wrong(
         "own",
@@ -126,6 +134,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     out = out.reshape(x.shape[0], -1)
     return out @ W_o
 """,
+        "reshaped",
     ),
     wrong(
         "C7",
@@ -139,6 +148,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         res.append(att @ x @ wv)
     return torch.hstack(res) @ W_o
 """,
+        "scale_of_values",
     ),
     wrong(
         "P8",
@@ -152,6 +162,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         heads.append(torch.softmax(scores, dim=-1) @ (x @ Wv))
     return torch.cat(heads, dim=-1) @ W_o
 """,
+        "roles_swapped",
     ),
     wrong(
         "F2",
@@ -164,6 +175,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     heads = [A[:, i] @ (x @ W_v[i]) for i in range(len(W_v))]
     return torch.cat(heads, -1) @ W_o
 """,
+        "over_heads_and_keys",
     ),
     wrong(
         "own",
@@ -191,6 +203,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         heads.append(A @ V)
     return F.linear(torch.cat(heads, dim=1), W_o)
 """,
+        "transposed_output_layer",
     ),
     wrong(
         "P5",
@@ -203,6 +216,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
         heads.append(o)
     return torch.cat(heads, dim=-1) @ W_o
 """,
+        "values_not_projected",
     ),
     right(
         "sum over heads with W_o cut into blocks",

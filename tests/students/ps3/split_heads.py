@@ -11,6 +11,7 @@ def split_heads(x, num_heads):
     batch, n, d_model = x.shape
     return x.view(batch, num_heads, n, d_model // num_heads)
 """,
+        "reshape_alone",
     ),
     wrong(
         "own",
@@ -21,6 +22,7 @@ def split_heads(x, num_heads):
     x = x.reshape(b, n, d // num_heads, num_heads)
     return x.permute(0, 3, 1, 2)
 """,
+        "interleaved",
     ),
     wrong(
         "own",
@@ -30,6 +32,7 @@ def split_heads(x, num_heads):
     new_shape = x.size()[:-1] + (num_heads, x.size(-1) // num_heads)
     return x.view(*new_shape)
 """,
+        "tokens_before_heads",
     ),
     wrong(
         "own",
@@ -41,6 +44,7 @@ def split_heads(x, num_heads):
     X = X.permute(0, 2, 1, 3)
     return X.reshape(-1, X.shape[2], X.shape[3])
 ''',
+        "heads_in_the_batch",
     ),
     wrong(
         "own",
@@ -51,6 +55,7 @@ def split_heads(x, num_heads):
     depth = num_heads
     return x.view(b, n, -1, depth).transpose(1, 2)
 """,
+        "number_for_width",
     ),
     wrong(
         "own",
@@ -59,6 +64,7 @@ def split_heads(x, num_heads):
 def split_heads(x, num_heads):
     return torch.stack(x.chunk(num_heads, dim=-1), dim=0)
 """,
+        "heads_before_batch",
     ),
     wrong(
         "H7",
@@ -68,6 +74,7 @@ def split_heads(x, num_heads):
     # copy the input for every head
     return x.unsqueeze(1).repeat(1, num_heads, 1, 1)
 """,
+        "full_width",
     ),
     wrong(
         "own",
@@ -77,6 +84,7 @@ def split_heads(x, num_heads):
     parts = torch.tensor_split(x, num_heads, dim=1)
     return torch.stack([p for p in parts], dim=1)
 """,
+        "cut_into_stretches",
     ),
     wrong(
         "H1",
@@ -88,6 +96,7 @@ def split_heads(x, num_heads):
     y = x.transpose(1, 2).contiguous()      # (b, d, n)
     return y.view(b, num_heads, n, dh)
 """,
+        "moved_then_reshaped",
     ),
     right(
         "chunks stacked",
