@@ -11,9 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.likeness import CaseOutcome, Likeness, Seen, same_outcome
+from autograder.likeness import CaseOutcome, Likeness, Seen, same_outcome, same_values
 from autograder.observe.session import Stopped
 from autograder.specification import Case, ExerciseSpec, KnownMistake, Pair
+
+# So many pairs are merged and run for one submission at most, the likely ones first: all of 25
+# misconceptions. More would make a failure without an explanation take longer than all the rest.
+MAX_PAIRS = 300
+# So many failing and passing cases, the smallest ones, tell which pairs are likely.
+CASES = 6
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def _pair(seen: Seen, failing: Sequence[str]) -> Diagnosis | None:
     # small failing cases first: after one of them, hardly a pair is left
     cases.sort(key=lambda case: (case.name not in failing, _cost(case)))
     best: tuple[int, Diagnosis] | None = None
-    for pair in cases[0].pairs if cases else ():
+    for pair in _likely_pairs(seen, cases, failing)[:MAX_PAIRS]:
         for merge, matches in _matching_merges(seen, cases, pair).items():
             failed = [
                 like for case, like in zip(cases, matches, strict=True) if case.name in failing
@@ -81,6 +87,44 @@ def _pair(seen: Seen, failing: Sequence[str]) -> Diagnosis | None:
         if best and best[0] == 0:
             break
     return best[1] if best else None
+
+
+def _likely_pairs(seen: Seen, cases: Sequence[Case], failing: Sequence[str]) -> list[Pair]:
+    """All pairs, the likely ones first, then those of more common misconceptions.
+
+    Where one of the two makes no difference by itself, both mostly make the difference that
+    the other makes. Not always: no shift by the maximum shows where nothing is normalised.
+    """
+    pairs = list(cases[0].pairs) if cases else []
+    if len(pairs) <= MAX_PAIRS:
+        return pairs
+    names = {name for pair in pairs for name in pair}
+    bad = [case for case in cases if case.name in failing][:CASES]
+    good = [case for case in cases if case.name not in failing][:CASES]
+    against = dict.fromkeys(pairs, 0)
+    for case in (*bad, *good):
+        if seen.statistics(case) is not None:
+            continue
+        idle = {name for name in names if _is_idle(seen.spec, case, name)}
+        is_right = seen.near(case, case.expected)
+        own = {name for name in names if seen.near(case, case.explanations[name])}
+        for one, other in pairs:
+            if one in idle and other in idle:
+                fits = is_right
+            elif one in idle or other in idle:
+                fits = (other if one in idle else one) in own
+            else:
+                continue
+            against[one, other] += not fits
+    return sorted(pairs, key=against.__getitem__)
+
+
+def _is_idle(spec: ExerciseSpec, case: Case, name: str) -> bool:
+    """Whether a misconception makes no difference in a case; found once for a whole class."""
+    known: dict[str, bool] = vars(case).setdefault("_idle", {})  # beside the fields
+    if name not in known:
+        known[name] = same_values(spec, case, case.explanations[name], case.expected)
+    return known[name]
 
 
 def _matching_merges(
