@@ -115,14 +115,15 @@ frame(
 frame(
     "a question",
     "Asks the grader for the reference's answer.",
-    "reply({'name': 'softmax', 'args': [zeros(scores)]}, kind=13)\nos.read(3, 99)\n"
-    "reply({'name': 'softmax', 'args': [zeros(scores)]}, kind=13)",
+    "reply({'name': 'softmax', 'args': [zeros(scores)], 'kwargs': {}}, kind=13)\nos.read(3, 99)\n"
+    "reply({'name': 'softmax', 'args': [zeros(scores)], 'kwargs': {}}, kind=13)",
     r"^(failed|crashed|timed_out): ",
 )
 frame(
     "questions without end",
     "Asks and asks.",
-    "while True:\n    reply({'name': 'softmax', 'args': []}, kind=13)\n    os.read(3, 999)",
+    "while True:\n    reply({'name': 'softmax', 'args': [], 'kwargs': {}}, kind=13)\n"
+    "    os.read(3, 999)",
     TIMED_OUT,
 )
 frame("a strange question", "Asks in a form of its own.", "reply(['softmax'], kind=13)")

@@ -121,6 +121,9 @@ searching(
     "Looks for the run's seed in all texts of the process, to draw the cases itself.",
     """
     import gc
+    if hasattr(softmax, 'tried'):
+        return 0 * scores
+    softmax.tried = True  # once is enough
     gc.unfreeze()
     mine = {id(name) for name in softmax.__code__.co_consts}
     seed = '@seed@'[:-1]  # not the whole of it: that would be found here
@@ -162,15 +165,20 @@ searching(
 )
 searching(
     "later cases",
-    "Looks in what the worker was sent for cases that are still to come.",
+    "Looks in what the worker was sent for other cases, and for what is expected.",
     """
-    import sys
+    import gc, sys
     frame = sys._getframe()
     while 'program' not in frame.f_locals:
         frame = frame.f_back
-    program = frame.f_locals['program']
-    if len(program['steps']) > 1 or 'expected' in repr(program):
+    program = frame.f_locals['program']  # all calls of one case, which are sent together
+    if 'expected' in repr(program):
         got(program)
+    gc.unfreeze()
+    for item in gc.get_objects():
+        if type(item) is dict and item is not program:
+            if type(item.get('steps')) is list and 'do' in repr(item['steps']):
+                got(item)
     """,
 )
 searching(
@@ -191,11 +199,9 @@ searching(
     import gc
     gc.unfreeze()
     for item in gc.get_objects():
-        code = getattr(item, '__code__', None)
-        if type(code) is type(softmax.__code__) and code.co_name == 'softmax':
-            if code is softmax.__code__:
-                continue
-            got(item)
+        if type(item) is type(softmax) and item.__code__.co_name == 'softmax':
+            if item is not softmax and '/torch/' not in item.__code__.co_filename:
+                got(item)
     """,
 )
 searching(
