@@ -206,3 +206,199 @@ def test_the_pronoun_and_its_animal():
     question = questions(PS2)["pronoun_entry"]
     right = next(option.text for option in question.options if option.id == question.answer)
     assert right == "`weights[7, 1]`"
+
+
+# --- ps3_multi_head ----------------------------------------------------------------------
+
+PS3 = "ps3_multi_head"
+
+
+def right_option(question):
+    """The text of the option that counts as right."""
+    return next(option.text for option in question.options if option.id == question.answer)
+
+
+class TestTwoHeads:
+    def test_two_wishes_share_one_softmax(self):
+        one_head = torch.softmax(torch.tensor([5.0, 5.0] + 9 * [0.0]), 0)
+        each_head = torch.softmax(torch.tensor([5.0] + 10 * [0.0]), 0)
+        assert (f"{one_head[0]:.3f}", f"{each_head[0]:.3f}") == ("0.485", "0.937")
+
+    def test_what_a_reshape_alone_does_to_two_tokens(self):
+        x = torch.tensor([[[0, 1, 2, 3], [10, 11, 12, 13]]])
+        wrong = {
+            "(10, 11) and (12, 13)": x.reshape(1, 2, 2, 2)[0, 1],
+            "(1, 3) and (11, 13)": x[0, :, 1::2],
+            "(2, 12) and (3, 13)": x[0, :, 2:].T,
+        }
+        question = questions(PS3)["two_tokens"]
+
+        def told(rows):
+            return " and ".join(str(tuple(row)) for row in rows.tolist())
+
+        assert right_option(question) == told(solved(PS3).split_heads(x, 2)[0, 1])
+        assert {option.text for option in question.options} == {
+            right_option(question),
+            *wrong,
+        }
+        assert [told(rows) for rows in wrong.values()] == list(wrong)
+
+    def test_two_wrong_functions_undo_each_other(self):
+        x = torch.randn(1, 4, 6)
+        heads = x.reshape(1, 2, 4, 3)
+        assert torch.equal(heads.reshape(1, 4, 6), x)
+        assert not torch.equal(heads, solved(PS3).split_heads(x, 2))
+
+
+class TestFormulaOfHeads:
+    def test_the_output_is_a_sum_over_the_heads(self):
+        W_o = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0]])
+        heads = torch.tensor([1.0, 2.0, 3.0, 4.0])
+        assert (heads @ W_o).tolist() == [4.0, 13.0]
+        assert (heads[:2] @ W_o[:2]).tolist() == [1.0, 2.0]
+        assert (heads[2:] @ W_o[2:]).tolist() == [3.0, 11.0]
+
+    def test_heads_have_no_order(self):
+        generator = torch.Generator().manual_seed(0)
+        x, W_o = torch.randn(4, 5, generator=generator), torch.randn(6, 5, generator=generator)
+        parts = [[torch.randn(5, 2, generator=generator) for _ in range(3)] for _ in range(3)]
+        formula = solved(PS3).multi_head_formula
+        turned = torch.cat(W_o.split(2)[::-1])
+        again = formula(x, *(part[::-1] for part in parts), turned)
+        torch.testing.assert_close(again, formula(x, *parts, W_o))
+        only_the_lists = formula(x, *(part[::-1] for part in parts), W_o)
+        assert (only_the_lists - formula(x, *parts, W_o)).abs().max() > 0.1
+
+    def test_512_features_in_32_heads(self):
+        question = questions(PS3)["scale_of_a_head"]
+        assert 512 // 32 == 16
+        assert question.answer == math.sqrt(512 / 32)
+        assert wrong_values(question) == pytest.approx(
+            [math.sqrt(4), math.sqrt(32), 16, math.sqrt(512), 32], rel=1e-6
+        )
+
+
+class TestShapesOfTheLayer:
+    def test_a_key_alone(self):
+        layer = solved(PS3).MultiHeadAttention(64, 8)
+        output, weights = layer(torch.zeros(4, 10, 64), torch.zeros(4, 7, 64))
+        shapes = f"output {tuple(output.shape)}, weights {tuple(weights.shape)}"
+        assert right_option(questions(PS3)["cross_shape"]) == shapes
+
+    def test_a_mask_without_a_head_axis_meets_the_heads(self):
+        masks = torch.rand(8, 5, 5) < 0.5
+        met = masks.expand(8, 8, 5, 5)
+        for sample in range(8):
+            for head in range(8):
+                assert torch.equal(met[sample, head], masks[head])
+        with pytest.raises(RuntimeError, match="must match"):
+            masks[:7].expand(7, 8, 5, 5)
+        assert "head i uses the mask of sample i" in right_option(questions(PS3)["silent_mask"])
+
+    def test_rows_after_dropout(self):
+        torch.manual_seed(0)
+        rows = nn.functional.dropout(torch.full((50_000, 10), 0.1), 0.2).sum(-1)
+        assert rows.max() == pytest.approx(1.25)
+        # a row is 10 weights of 0.125 with probability 0.8 each: variance 10·0.125²·0.16
+        error = math.sqrt(10 * 0.125**2 * 0.16 / 50_000)
+        assert rows.mean().item() == pytest.approx(1.0, abs=6 * error)
+        assert (rows < 1).any()
+        assert "to 1 on average" in right_option(questions(PS3)["dropped_rows"])
+
+    def test_the_librarys_mask_is_the_other_way_round(self):
+        layer = nn.MultiheadAttention(4, 1, batch_first=True)
+        x, mask = torch.randn(1, 2, 4), torch.tensor([[False, True], [False, False]])
+        _, weights = layer(x, x, x, attn_mask=mask)
+        assert weights[0, 0].tolist() == [1.0, 0.0]
+
+
+class TestCostsOfHeads:
+    @pytest.mark.parametrize("heads", [1, 8, 32])
+    def test_the_number_of_heads_does_not_count(self, heads):
+        layer = solved(PS3).MultiHeadAttention(512, heads, bias=False)
+        count = weights_and_biases(layer)
+        assert count == solved(PS3).count_parameters(512, heads, bias=False) == 1_048_576
+        assert count - weights_and_biases(layer.W_o) == 786_432
+        assert weights_and_biases(layer.W_o) == 262_144
+
+    def test_the_questions(self):
+        d, h = 768, 12
+        question = questions(PS3)["parameters"]
+        assert question.answer == 4 * d**2
+        assert wrong_values(question) == sorted(
+            [
+                3 * d**2,
+                h * 4 * d**2,
+                (3 * h + 1) * d**2,
+                3 * h * (d // h) ** 2 + d**2,
+                4 * d**2 + 4 * d,
+                d**2,
+            ]
+        )
+        d = 512
+        question = questions(PS3)["single_head"]
+        assert question.answer == 4 * d**2 - 3 * d**2
+        assert wrong_values(question) == sorted(
+            [0, 3 * d**2, 4 * d**2, 4 * d**2 * 7 // 8, d**2 // 8]
+        )
+
+    def test_time(self):
+        """Operations of the products, counted by their shapes."""
+        n, d, h = 196, 512, 8
+        projections = 4 * (2 * n * d * d)
+        products = h * (2 * n * (d // h) * n + 2 * n * n * (d // h))
+        assert (projections, products) == (8 * n * d**2, 4 * n**2 * d)
+        question = questions(PS3)["projections_or_scores"]
+        assert question.answer == pytest.approx(projections / products, rel=1e-4)
+        assert round(projections / products, 1) == 5.2
+        wrong = [
+            n / (2 * d),
+            2 * d / n / h,
+            d / n,
+            6 * n * d**2 / products,
+            2 * projections / products,
+        ]
+        assert wrong_values(question) == pytest.approx(wrong, rel=1e-3)
+        assert 8 * 1024 * d**2 == 4 * 1024**2 * d  # equal at n = 2·d
+
+    def test_memory(self):
+        size = 8 * 8192**2 * torch.finfo(torch.float32).bits // 8
+        assert size == 2 * 2**30
+        question = questions(PS3)["score_memory"]
+        assert question.answer == size / 2**30
+        assert wrong_values(question) == pytest.approx(
+            [
+                size / 8 / 2**30,
+                8 * 8192**2 / 2**30,
+                size / 2 / 2**30,
+                size / 10**9,
+                8 * size / 2**30,
+            ],
+            rel=1e-6,
+        )
+        assert 8 * 196**2 * 4 == 1_229_312
+        assert 8 * 1024**2 * 4 == 32 * 2**20
+
+    def test_a_third_of_a_block(self):
+        d = 768  # of GPT-2: attention, and two layers of width 4·d behind it
+        attention, behind = 4 * d**2, 2 * d * 4 * d
+        assert attention / (attention + behind) == pytest.approx(1 / 3)
+
+    def test_grouped_queries_keep_a_quarter(self):
+        assert 8 / 32 == 0.25
+
+
+class TestOrder:
+    def test_equivariant_without_a_mask_and_the_mean_invariant(self):
+        torch.manual_seed(0)
+        layer = solved(PS3).MultiHeadAttention(12, 3).double().eval()
+        x, order = torch.randn(2, 6, 12, dtype=torch.float64), torch.tensor([4, 0, 5, 2, 1, 3])
+        output, weights = layer(x)
+        shuffled, met = layer(x[:, order])
+        torch.testing.assert_close(shuffled, output[:, order])
+        torch.testing.assert_close(met, weights[..., order, :][..., order])
+        torch.testing.assert_close(shuffled.mean(1), output.mean(1))
+        causal = torch.ones(6, 6).tril().bool()
+        broken = layer(x[:, order], mask=causal)[0] - layer(x, mask=causal)[0][:, order]
+        assert broken.abs().max() > 0.01
+        assert "permuted in the same way" in right_option(questions(PS3)["permuted"])
