@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder.cases import CALLED_AGAIN
+from autograder.leaks import scan
 from autograder.observe.protocol import Array
 from autograder.pack import load_pack
 from autograder.selfcheck import KEY_FILE, SEED
@@ -229,6 +231,14 @@ def test_a_build_that_leaks_is_caught(tmp_path):
         f"{NOTEBOOK}: variance_with_mean: answer",
     ):
         assert expected in found
+    judged = {(leak.file.rpartition("/")[2], leak.what) for leak in scan(made.root, [PS]).leaks}
+    for expected in (  # by the scanner too, which knows of no canary
+        (KEY_FILE, "the name of far_above, which is hidden"),
+        (MODULE, "the reference of softmax"),
+        (MODULE, "the answer of the question variance_with_mean"),
+        (NOTEBOOK, "the answer of the question variance_with_mean"),
+    ):
+        assert expected in judged
 
 
 def test_an_sdist_that_leaks_is_caught(course, tmp_path):
@@ -241,6 +251,8 @@ def test_an_sdist_that_leaks_is_caught(course, tmp_path):
         settings.write_text(before, "utf-8")
     found = leaks(course.canaries, _members(sdist))
     assert any(line.endswith("softmax: over_queries: body") for line in found)
+    judged = {leak.what for leak in scan(course.root, [PS], [sdist]).leaks}
+    assert {"a file of solutions/", "the reference of softmax"} <= judged
 
 
 # --- what students get -----------------------------------------------------------------
@@ -279,6 +291,12 @@ def test_no_canary_is_in_the_archives(course, archives, kind):
     assert outside == []
 
 
+def test_the_scanner_finds_nothing_in_the_release_and_the_archives(course, archives):
+    report = scan(course.root, [PS], sorted(archives.iterdir()), drawn=True)
+    assert [str(leak) for leak in report.leaks] == []
+    assert report.files > 100
+
+
 def test_the_build_did_use_the_solutions(course):
     """The source notebook, which is secret, holds references and answers with their canaries."""
     source = course.canaries.seek((course.root / "source" / PS / NOTEBOOK).read_bytes())
@@ -306,13 +324,17 @@ def test_the_key_holds_the_public_part_and_no_more(course):
         titles = [case.title for case in exercise.cases if not case.hidden]
         known = [(m.name, m.sentence, m.hint) for m in exercise.misconceptions if not m.hidden]
         entry = exercises[name]
-        assert [case["name"] for case in entry["cases"]] == cases
-        assert [case["title"] for case in entry["cases"]] == titles
+        # but for the case that every exercise gets, made of a public one
+        own = [case for case in entry["cases"] if case["name"] != CALLED_AGAIN]
+        assert [case["name"] for case in own] == cases
+        assert [case["title"] for case in own] == titles
         assert [(m["name"], m["sentence"], m["hint"]) for m in entry["mistakes"]] == known
         public = {name for name, _, _ in known}
         for case in entry["cases"]:
             assert set(case["separates"]) <= public
-            assert set(case["explanations"]) == public
+            assert {*case["explanations"], *case["harmless"]} <= public
+        for case in own:
+            assert {*case["explanations"], *case["harmless"]} == public
         assert len(cases) < len(exercise.cases) and len(known) < len(exercise.misconceptions)
 
 
