@@ -50,6 +50,8 @@ def diagnose(
     seen = Seen(spec, observations)
     # a large case may have no explanations: it speaks for none and against none
     failing = [case.name for case in spec.cases if case.name in failing and case.explanations]
+    if not failing:
+        return best
     # failing cases first: they rule most misconceptions out, so that few are run elsewhere
     cases = sorted(spec.cases, key=lambda case: case.name not in failing)
     for known in spec.mistakes:

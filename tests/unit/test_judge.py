@@ -484,6 +484,20 @@ class TestStopped:
         result = judge(trial.spec, {one: seen[one], two: Stopped("timed_out", "Too slow.")})
         assert [check.outcome for check in result.checks] == ["failed"] + ["passed"] * 7
 
+    def test_the_cases_before_it_may_say_why(self):
+        """One too large for its memory has no explanations; those that were run have."""
+        trial = softmax_trial()
+        *rest, last = trial.spec.cases
+        cases = (*rest, replace(last, explanations={}, kind="robustness"))
+        name = trial.spec.mistakes[0].name
+        seen = {case.name: case.explanations[name] for case in rest}
+        seen[last.name] = Stopped("out_of_memory", "Too large.")
+        result = judge(replace(trial.spec, cases=cases), seen)
+        assert (result.outcome, result.misconceptions) == ("out_of_memory", (name,))
+        right = {case.name: observed_right()[case.name] for case in rest}
+        result = judge(replace(trial.spec, cases=cases), {**right, last.name: seen[last.name]})
+        assert (result.outcome, result.misconceptions) == ("out_of_memory", ())
+
     def test_ours_costs_nothing(self):
         trial = softmax_trial()
         seen = {**observed_right(), "square": Stopped("infrastructure", "The zygote died.")}
