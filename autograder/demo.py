@@ -120,12 +120,15 @@ def make_course(course: Path, assignment: str, folder: Path) -> None:
             raise CourseNotFound(
                 f"there is no {part}/{assignment} in {course}; run autograder build first"
             )
-        shutil.copytree(
-            course / part / assignment,
-            folder / part / assignment,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
+        _copy(course, folder, f"{part}/{assignment}")
+    for gift in load_pack(course, assignment).given:  # its solution lies in another set
+        if not (folder / "solutions" / gift.assignment).exists():
+            _copy(course, folder, f"solutions/{gift.assignment}")
     shutil.copy(course / "nbgrader_config.py", folder / "nbgrader_config.py")
+
+
+def _copy(course: Path, folder: Path, part: str) -> None:
+    shutil.copytree(course / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def run_demo(course: Path, assignment: str, folder: Path, students: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import textwrap
+from collections.abc import Iterator
 
 from autograder.exercise import Exercise
 from autograder.pack import Given, definition_of
@@ -16,6 +17,8 @@ from autograder.quiz import Question
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
+# Names that notebooks and modules import at their top.
+EVERYWHERE = ("np", "torch", "nn")
 
 
 def solution_cell(exercise: Exercise, source: str) -> str:
@@ -32,13 +35,28 @@ def stub_cell(exercise: Exercise, source: str) -> str:
 
 def given_cell(given: Given) -> str:
     """An exercise of another set, solved, with what it needs: read and called, not written."""
-    parts = []
+    parts: list[str] = []
+    imports: dict[str, None] = {}
     for exercise, source in given.parts:
         cell = _render(definition_of(source, exercise.name), source.split("\n"), solution=True)
         lines = [line for line in cell.split("\n") if line.strip() not in (BEGIN, END)]
         parts.append("\n".join(lines))
+        imports.update(dict.fromkeys(_imports_for(parts[-1], source)))
     heading = f"# Given, from {given.assignment}: nothing is to be written in this cell."
-    return "\n\n\n".join([heading, *parts])
+    return "\n\n\n".join(["\n".join([heading, *imports]), *parts])
+
+
+def _imports_for(cell: str, source: str) -> Iterator[str]:
+    """Import lines of a file that a cell cut from it needs, beside those that every set has."""
+    used = {part.id for part in ast.walk(ast.parse(cell)) if isinstance(part, ast.Name)}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                bound = alias.asname or alias.name.partition(".")[0]
+                if bound in used and bound not in EVERYWHERE:
+                    one = copy.copy(node)
+                    one.names = [alias]
+                    yield ast.unparse(one)
 
 
 def prompt_cell(exercise: Exercise) -> str:
@@ -130,21 +148,37 @@ def student_code(source: str, function: str, name: str) -> str:
     """A function or class of an exercise file as a student would have it, called `name`.
 
     Without decorators, annotations and docstring; with the plain helpers of the file that
-    it uses.
+    it uses, and those that these use.
     """
-    tree = ast.parse(source)
     node = definition_of(source, function)
-    wanted = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    helpers = []
-    for item in tree.body:
-        if isinstance(item, ast.FunctionDef):
-            if not item.decorator_list and item.name in wanted:
-                helpers.append(_plain(item, item.name))
-        elif isinstance(item, ast.Assign):
-            targets = {part.id for part in item.targets if isinstance(part, ast.Name)}
-            if targets & wanted:
-                helpers.append(ast.unparse(item))
-    return "\n\n\n".join([*helpers, _plain(node, name)])
+    helpers: dict[int, str] = {}
+    wanted = _names_in(node)
+    before = -1
+    while len(helpers) > before:
+        before = len(helpers)
+        for place, item in enumerate(ast.parse(source).body):
+            if place not in helpers and _bound_by(item) & wanted:
+                wanted |= _names_in(item)
+                helpers[place] = (
+                    _plain(item, item.name)
+                    if isinstance(item, ast.FunctionDef | ast.ClassDef)
+                    else ast.unparse(item)
+                )
+    in_order = [helpers[place] for place in sorted(helpers)]
+    return "\n\n\n".join([*in_order, _plain(node, name)])
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _bound_by(item: ast.stmt) -> set[str]:
+    """Names that a definition or an assignment gives a value; none for other statements."""
+    if isinstance(item, ast.FunctionDef | ast.ClassDef):
+        return {item.name} if not item.decorator_list else set()
+    if isinstance(item, ast.Assign):
+        return {part.id for part in item.targets if isinstance(part, ast.Name)}
+    return set()
 
 
 def _plain(node: ast.FunctionDef | ast.ClassDef, name: str) -> str:

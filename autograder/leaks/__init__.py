@@ -9,6 +9,7 @@ the arrays of hidden cases, which are drawn where `drawn` asks for it.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ MARKS = tuple(
     for end in ("BEGIN", "END")
     for what in ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
 )
+_COMMENT = re.compile(r"#[^\n]*")
 # What no package of ours holds.
 SECRET_FOLDERS = {"solutions", "source", "submitted", "autograded", "feedback", "gradebook.db"}
 
@@ -119,10 +121,11 @@ class Search:
         self.index: dict[Tokens, list[tuple[Tokens, Secret]]] = defaultdict(list)
         self.firsts: set[str] = set()
         self.strings: dict[str, Secret] = {}
-        given = {name for known in own.values() for name in known.given}
         others = [known for known in others if known.assignment not in own]
         self.sets = [*own.values(), *others]
+        given = _with_needs((name for known in own.values() for name in known.given), self.sets)
         gifts = [known.code[name] for known in self.sets for name in given & known.code.keys()]
+        gifts += [_COMMENT.sub("", code) for code in gifts]
         said = [text for known in own.values() for text in known.open_texts]
         openly, prose = _Texts([*said, *gifts]), _Texts(_prose(source) if source else ())
         open_strings = {text for known in own.values() for text in known.open_strings}
@@ -159,15 +162,16 @@ class Search:
             yield from self._in_numbers(name, place)
 
     def _in_text(self, text: str) -> Iterator[Secret]:
-        tokens = tokens_of(text)
         found: dict[str, Secret] = {}
-        for at, first in enumerate(tokens):
-            if first not in self.firsts:
-                continue
-            for size in (3, 2, 1):
-                for pattern, secret in self.index.get(tokens[at : at + size], ()):
-                    if tokens[at : at + len(pattern)] == pattern:
-                        found.setdefault(secret.what, secret)
+        # code with a comment on every line is the same code
+        for tokens in {tokens_of(text), tokens_of(_COMMENT.sub("", text))}:
+            for at, first in enumerate(tokens):
+                if first not in self.firsts:
+                    continue
+                for size in (3, 2, 1):
+                    for pattern, secret in self.index.get(tokens[at : at + size], ()):
+                        if tokens[at : at + len(pattern)] == pattern:
+                            found.setdefault(secret.what, secret)
         yield from found.values()
 
     def _in_compiled(self, text: str) -> set[str]:
@@ -207,6 +211,19 @@ class Search:
                         yield Leak(name, place.where, what)
 
 
+def _with_needs(given: Iterable[str], sets: Iterable[Known]) -> set[str]:
+    """Names of what is given, and of all that it calls: they go together."""
+    calls = {name: called for known in sets for name, called in known.needs.items()}
+    found: set[str] = set()
+    todo = list(given)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += calls.get(name, ())
+    return found
+
+
 class _Texts:
     """Texts as words and signs, to ask whether they hold a pattern."""
 
@@ -241,7 +258,9 @@ def _prose(source: Path) -> list[str]:
         return []
     texts = []
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
-        if not cell.get("metadata", {}).get("nbgrader", {}).get("solution"):
+        about = cell.get("metadata", {}).get("nbgrader", {})
+        # what another set gives is exempt because GIVEN says so, not because it stands there
+        if not about.get("solution") and not about.get("grade_id", "").startswith("given_"):
             text = cell["source"]
             texts.append(_without_marked("".join(text) if isinstance(text, list) else text))
     return texts

@@ -75,7 +75,7 @@ class Known:
     """The secrets of one set, and what it says openly.
 
     hidden, public: names of cases and misconceptions by exercise. given: definitions that the
-    set shows on purpose, with the reason.
+    set shows on purpose, with the reason. needs: what an exercise calls, which goes with it.
     """
 
     assignment: str
@@ -85,6 +85,7 @@ class Known:
     hidden: dict[str, set[str]] = field(default_factory=dict)
     public: dict[str, set[str]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
+    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[float, str] = field(default_factory=dict)
     code: dict[str, str] = field(default_factory=dict)  # of each exercise
     sources: dict[str, str] = field(default_factory=dict)  # of each file
@@ -164,6 +165,7 @@ class _File:
             case "exercise":
                 self._open_signature(node)
                 self._open_checks(call)
+                self.known.needs[self.name] = _needs(call)
                 self._add(f"the reference of {self.name}", node, whole_body=True)
             case "alternative":
                 self._add(f"the alternative {whose}", node, words)
@@ -373,6 +375,13 @@ def _registration(node: ast.FunctionDef | ast.ClassDef) -> tuple[str, ast.Call |
             if isinstance(decorator.func, ast.Name):
                 return decorator.func.id, decorator
     return "", None
+
+
+def _needs(call: ast.Call | None) -> tuple[str, ...]:
+    """Names of the exercises that an exercise calls, from its decorator."""
+    said = [k.value for k in call.keywords if k.arg == "needs"] if call else []
+    parts = [part for value in said for part in ast.walk(value) if isinstance(part, ast.expr)]
+    return tuple(text for part in parts if (text := _text(part)))
 
 
 def _says(call: ast.Call, name: str) -> bool:

@@ -107,3 +107,34 @@ def test_student_code_brings_its_helpers():
     namespace = {}
     exec(code, namespace)
     assert namespace["double"](2) == 6
+
+
+def test_helpers_bring_theirs_and_classes_their_base():
+    source = (
+        MODULE
+        + """
+
+SHIFT = 2
+
+
+def shifted(x):
+    return x + SHIFT
+
+
+def other(x):
+    return x - SHIFT
+
+
+class _Kept(nn.Module):
+    def forward(self, x):
+        return shifted(x)
+
+
+@Layer.misconception("Shifts.", hint="What was to be done?")
+class shifts(_Kept):
+    pass
+"""
+    )
+    code = stubs.student_code(source, "shifts", "Layer")
+    names = [getattr(node, "name", "SHIFT") for node in ast.parse(code).body]
+    assert names == ["SHIFT", "shifted", "_Kept", "Layer"]
