@@ -174,6 +174,7 @@ def _weights(rng, d_model, bias=True):
         "scaled_after_softmax",
         "over_queries",
         "over_heads",
+        "over_heads_and_keys",
         "over_everything",
         "softmax_missing",
         "attends_over_batch",
@@ -391,6 +392,7 @@ def more_heads_than_features(rng):
     separates=[
         "attends_over_batch",
         "over_heads",
+        "over_heads_and_keys",
         "over_queries",
         "mask_without_head_axis",
         "mask_repeated_in_turn",
@@ -797,6 +799,41 @@ class over_heads(nn.Module):
                 mask = mask.unsqueeze(1)
             scores = scores.masked_fill(mask == 0, -torch.inf)
         weights = torch.softmax(scores, dim=1)
+        heads = self.dropout(weights) @ V
+        output = self.W_o(concat_heads(heads))
+        return output, weights
+
+
+@MultiHeadAttention.misconception(
+    "Normalises over heads and keys together: a query has one distribution for all its heads.",
+    hint="Each head has a softmax of its own. What do the weights of one query sum to in one head?",
+    credit=0.25,
+)
+class over_heads_and_keys(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"num_heads = {num_heads} does not divide d_model = {d_model}")
+        self.num_heads = num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        Q = split_heads(self.W_q(query), self.num_heads)
+        K = split_heads(self.W_k(key), self.num_heads)
+        V = split_heads(self.W_v(value), self.num_heads)
+        scores = Q @ K.mT / Q.shape[-1] ** 0.5
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(mask == 0, -torch.inf)
+        joint = scores.transpose(1, 2).flatten(2).softmax(-1)  # (batch, n_q, h·n_k)
+        weights = joint.unflatten(2, (self.num_heads, -1)).transpose(1, 2)
         heads = self.dropout(weights) @ V
         output = self.W_o(concat_heads(heads))
         return output, weights

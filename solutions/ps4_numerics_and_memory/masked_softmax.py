@@ -89,7 +89,12 @@ def empty_row(rng):
 
 @masked_softmax.case(
     "float16, one row with nothing visible",
-    separates=["minus_infinity", "uniform_when_empty", "float32_returned"],
+    separates=[
+        "minus_infinity",
+        "uniform_when_empty",
+        "beyond_half_precision",
+        "float32_returned",
+    ],
 )
 def half_precision(rng):
     mask = _mask(rng, 3, 4)
@@ -227,6 +232,18 @@ def constant_too_small(scores, mask, dim=-1):
     filled = scores.masked_fill(~visible, -1e4)
     weights = torch.softmax(filled, dim=dim)
     return weights * visible.any(dim=dim, keepdim=True)
+
+
+@masked_softmax.misconception(
+    "Fills with a number that float16 cannot hold, such as -1e9.",
+    hint="What is the largest number of float16? Each dtype can be asked for its own least one.",
+    credit=0.75,
+)
+def beyond_half_precision(scores, mask, dim=-1):
+    visible = mask.to(torch.bool)
+    filled = scores.masked_fill(~visible, -1e9)
+    weights = torch.softmax(filled, dim=dim)
+    return weights.masked_fill(~visible, 0.0)
 
 
 @masked_softmax.misconception(
