@@ -65,7 +65,10 @@ def middle_axis(rng):
     return {"x": _logits(rng, 3, 5, 4), "dim": 1}
 
 
-@stable_softmax.case("logits of ±10000", separates=["no_maximum", "clamped", "one_maximum"])
+@stable_softmax.case(
+    "logits of ±10000",
+    separates=["no_maximum", "no_maximum_in_float32", "clamped", "one_maximum"],
+)
 def large(rng):
     offsets = torch.tensor([[1e4], [-1e4], [0.0]])  # (3, 1)
     return {"x": (_logits(rng, 3, 5) + offsets).clamp(-1e4, 1e4)}
@@ -150,6 +153,16 @@ def sums_to_one(call):
     credit=0.25,
 )
 def no_maximum(x, dim=-1):
+    exponentials = torch.exp(x)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+@stable_softmax.misconception(
+    "Takes the exponential of the logits as they are: it overflows in a wider dtype too.",
+    hint="What is the exponential of 10000, and what is that divided by itself?",
+    credit=0.25,
+)
+def no_maximum_in_float32(x, dim=-1):
     half = x.dtype in (torch.float16, torch.bfloat16)
     wide = x.float() if half else x
     exponentials = torch.exp(wide)
