@@ -13,8 +13,10 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from autograder.parameters import NoForm as NoForm
+from autograder.parameters import all_arguments, given_by, renamed_like
 from autograder.spellings import canonical_call, choice, item_of, simplified, truth
-from autograder.syntax_trees import assignment, name, names_bound, rebuilt, size
+from autograder.syntax_trees import assignment, key, name, names_bound, rebuilt, size
 
 # Above, a form is no help: shared parts count wherever they stand.
 MAX_NODES = 6000
@@ -32,10 +34,6 @@ _VIEWS = {
     "T", "mT", "view", "reshape", "transpose", "swapaxes", "permute", "squeeze", "unsqueeze",
     "expand", "ravel", "detach", "numpy", "data",
 }  # fmt: skip
-
-
-class NoForm(Exception):
-    """A function that has no form of this kind."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +70,13 @@ class Forms:
         self.helpers = helpers
         self._draws = 0
         self._sources = 0
+        self._effects = 0
 
     def of(self, function: ast.FunctionDef, like: ast.arguments | None = None) -> Form:
         """The form of a function; its arguments get the names that `like` has for them."""
-        self._draws = self._sources = 0
-        arguments, renamed = _renamed(function.args, like)
-        parameters = {argument.arg for argument in _all_arguments(arguments)}
+        self._draws = self._sources = self._effects = 0
+        arguments, renamed = renamed_like(function.args, like)
+        parameters = {argument.arg for argument in all_arguments(arguments)}
         scene = _Scene({old: name(new) for old, new in renamed.items()}, parameters)
         value = self._run(function.body, scene) or ast.Constant(value=None)
         form = Form(arguments, tuple(scene.before), value, tuple(scene.after))
@@ -168,8 +167,22 @@ class Forms:
             scene.variables[target.id] = value
             return
         assert isinstance(target, (ast.Tuple, ast.List))
+        value = self._unpacked(value, len(target.elts), scene)
         for position, inner in enumerate(target.elts):
             self._bind(inner, item_of(value, position), scene)
+
+    def _unpacked(self, value: ast.expr, count: int, scene: _Scene) -> ast.expr:
+        """A sequence that can be taken apart, and raises like an assignment to several names."""
+        if isinstance(value, (ast.Tuple, ast.List, ast.IfExp)):
+            return value
+        call = ast.Call(func=name("_Unpacked"), args=[value, ast.Constant(count)], keywords=[])
+        if not (isinstance(value, ast.Attribute) and value.attr == "shape"):
+            return call
+        # a size is read by its place in the shape elsewhere: that is the form for all
+        guard = ast.Expr(value=call)
+        if key(guard) not in {key(done) for done in scene.before}:
+            scene.before.append(guard)
+        return value
 
     def _update(self, statement: ast.AugAssign, scene: _Scene) -> None:
         """`x += y`: another value, and where x is an argument, a change to it afterwards."""
@@ -257,8 +270,15 @@ class Forms:
         if called in _DRAWS and not scene.repeated:
             self._draws += 1
             return self._once(f"_draw{self._draws}", call, scene)
+        if called.endswith("_") and not called.endswith(
+            "__"
+        ):  # PyTorch's names for changes in place
+            if scene.repeated:
+                raise NoForm
+            self._effects += 1
+            return self._once(f"_effect{self._effects}", call, scene)
         if isinstance(function, ast.Lambda):
-            given = _given(function.args, call)
+            given = given_by(function.args, call)
             if given is not None:
                 inner = _Scene(
                     given, scene.parameters, scene.before, scene.after, scene.inside, scene.repeated
@@ -274,71 +294,19 @@ class Forms:
 
     def _in_place(self, helper: ast.FunctionDef, call: ast.Call, scene: _Scene) -> ast.expr:
         """What a helper returns, or the call as it is when that is no expression."""
-        given = _given(helper.args, call)
+        given = given_by(helper.args, call)
         if given is None or scene.inside >= MAX_DEPTH or scene.repeated:
             return call
         inner = _Scene(given, scene.parameters, inside=scene.inside + 1)
-        counted = self._draws, self._sources
+        counted = self._draws, self._sources, self._effects
         try:
             value = self._run(helper.body, inner) or ast.Constant(value=None)
         except NoForm:
-            self._draws, self._sources = counted
+            self._draws, self._sources, self._effects = counted
             return call
         scene.before += inner.before
         scene.after += inner.after
         return value
-
-
-def _all_arguments(arguments: ast.arguments) -> list[ast.arg]:
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-
-
-def _renamed(
-    arguments: ast.arguments, like: ast.arguments | None
-) -> tuple[ast.arguments, dict[str, str]]:
-    """Arguments without annotations, under the names that `like` has at their places."""
-    own = _all_arguments(arguments)
-    if arguments.vararg or arguments.kwarg:
-        raise NoForm
-    wanted = own if like is None else _all_arguments(like)
-    if len(wanted) != len(own):
-        wanted = own
-    renamed = {mine.arg: other.arg for mine, other in zip(own, wanted, strict=True)}
-
-    def bare(items: list[ast.arg]) -> list[ast.arg]:
-        return [ast.arg(arg=renamed[item.arg], annotation=None) for item in items]
-
-    made = ast.arguments(
-        posonlyargs=[],
-        args=bare([*arguments.posonlyargs, *arguments.args]),
-        vararg=None,
-        kwonlyargs=bare(arguments.kwonlyargs),
-        kw_defaults=arguments.kw_defaults,
-        kwarg=None,
-        defaults=arguments.defaults,
-    )
-    return made, renamed
-
-
-def _given(arguments: ast.arguments, call: ast.Call) -> dict[str, ast.expr] | None:
-    """The value of each argument of a call; None when the call does not show them."""
-    if arguments.vararg or arguments.kwarg or any(k.arg is None for k in call.keywords):
-        return None
-    if any(isinstance(value, ast.Starred) for value in call.args):
-        return None
-    positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-    given: dict[str, ast.expr] = {}
-    if arguments.defaults:
-        given.update(zip(positional[-len(arguments.defaults) :], arguments.defaults, strict=True))
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if default is not None:
-            given[argument.arg] = default
-    if len(call.args) > len(positional):
-        return None
-    given.update(zip(positional, call.args, strict=False))
-    given.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
-    wanted = {argument.arg for argument in _all_arguments(arguments)}
-    return given if set(given) == wanted else None
 
 
 def _is_pattern(target: ast.expr) -> bool:

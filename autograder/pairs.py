@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograder.form_code import Once, as_method, as_tree, copied, function_of, method_of, unpacked
 from autograder.merging import Changed, merges
-from autograder.normal_form import Form, Forms, NoForm
-from autograder.syntax_trees import assignment, children, key, name, rebuilt
+from autograder.normal_form import Forms, NoForm
+from autograder.syntax_trees import key
 
 # Different ways to merge one pair that are tried; the first is nearly always the one.
 MAX_MERGES = 4
 
 _MERGED = "_merged"
-
-# A part that is computed once is never one of these: their own variables live inside.
-_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def pairs_of(names: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -104,7 +102,7 @@ class Merger:
         base = self.definitions.get(self.exercise)
         if isinstance(definition, ast.FunctionDef):
             like = base.args if isinstance(base, ast.FunctionDef) else None
-            return _as_tree(self._forms.of(definition, like))
+            return as_tree(self._forms.of(definition, like))
         return self._normal_class(definition)
 
     def _normal_class(self, definition: ast.ClassDef) -> ast.ClassDef:
@@ -123,7 +121,7 @@ class Merger:
             for node in definition.body
             if not isinstance(node, ast.FunctionDef) and not _is_text(node)
         ]
-        made = [_as_method(local, self._forms.of(node)) for local, node in sorted(methods.items())]
+        made = [as_method(local, self._forms.of(node)) for local, node in sorted(methods.items())]
         bases = base.bases if inherits and isinstance(base, ast.ClassDef) else definition.bases
         return ast.ClassDef(
             name=self.exercise, bases=bases, keywords=definition.keywords, body=[*rest, *made],
@@ -132,7 +130,7 @@ class Merger:
 
     def _compiled(self, tree: ast.AST) -> Any:
         if isinstance(tree, ast.ClassDef):
-            body = [_from_method(node) for node in tree.body]
+            body = [method_of(node) for node in tree.body]
             definition: ast.stmt = ast.ClassDef(
                 name=tree.name, bases=tree.bases, keywords=tree.keywords, body=body,
                 decorator_list=[],
@@ -140,27 +138,14 @@ class Merger:
         else:
             assert isinstance(tree, ast.Module)
             # not under the exercise's name: a misconception may call the reference by it
-            definition = _as_function(_MERGED, tree)
-        namespace = {**self.namespace, "_Once": Once}
-        text = ast.unparse(ast.fix_missing_locations(_copied(definition)))
+            definition = function_of(_MERGED, tree)
+        namespace = {**self.namespace, "_Once": Once, "_Unpacked": unpacked}
+        text = ast.unparse(ast.fix_missing_locations(copied(definition)))
         try:
             exec(compile(text, f"<{self.exercise}, merged>", "exec"), namespace)
         except Exception:  # a merge need not be a program
             return None
         return namespace[self.exercise if isinstance(tree, ast.ClassDef) else _MERGED]
-
-
-class Once:
-    """Values of parts that stand in several places, computed when first needed."""
-
-    def __init__(self) -> None:
-        self._values: dict[int, Any] = {}
-
-    def __call__(self, number: int, compute: Callable[[], Any]) -> Any:
-        """The value of one part."""
-        if number not in self._values:
-            self._values[number] = compute()
-        return self._values[number]
 
 
 def _definitions(source: str, exercise: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
@@ -196,108 +181,3 @@ def _is_text(node: ast.stmt) -> bool:
 
 def _calls_super(node: ast.AST) -> bool:
     return any(isinstance(part, ast.Name) and part.id == "super" for part in ast.walk(node))
-
-
-# A form as one tree, so that trees are all there is to merge: [what is done before], value,
-# [what is done after], arguments, each in a place of its own.
-
-
-def _as_tree(form: Form) -> ast.Module:
-    return ast.Module(
-        body=[
-            ast.FunctionDef(name="_", args=form.arguments, body=[], decorator_list=[]),
-            ast.If(test=ast.Constant(value=1), body=list(form.before), orelse=[]),
-            ast.Expr(value=form.value),
-            ast.If(test=ast.Constant(value=2), body=list(form.after), orelse=[]),
-        ],
-        type_ignores=[],
-    )
-
-
-def _as_method(local: str, form: Form) -> ast.FunctionDef:
-    return ast.FunctionDef(
-        name=local, args=form.arguments, body=_as_tree(form).body[1:], decorator_list=[]
-    )
-
-
-def _from_method(node: ast.stmt) -> ast.stmt:
-    if not isinstance(node, ast.FunctionDef):
-        return node
-    head = ast.FunctionDef(name="_", args=node.args, body=[], decorator_list=[])
-    return _as_function(node.name, ast.Module(body=[head, *node.body], type_ignores=[]))
-
-
-def _as_function(local: str, tree: ast.Module) -> ast.FunctionDef:
-    head, before, value, after = tree.body
-    assert isinstance(head, ast.FunctionDef) and isinstance(value, ast.Expr)
-    assert isinstance(before, ast.If) and isinstance(after, ast.If)
-    statements = [*before.body, assignment("_result", value.value), *after.body]
-    shared = _shared_parts(statements)
-    body: list[ast.stmt] = [_with_once(node, shared) for node in statements]
-    once = ast.Call(func=name("_Once"), args=[], keywords=[])
-    return ast.FunctionDef(
-        name=local,
-        args=head.args,
-        body=[assignment("_once", once), *body, ast.Return(value=name("_result"))],
-        decorator_list=[],
-    )
-
-
-def _shared_parts(statements: Sequence[ast.stmt]) -> dict[int, int]:
-    """Expressions of the value that stand in more than one place, numbered."""
-    counts: dict[int, int] = {}
-
-    def count(node: ast.AST) -> None:
-        if isinstance(node, (ast.Call, ast.BinOp)):
-            counts[key(node)] = counts.get(key(node), 0) + 1
-            if counts[key(node)] > 1:
-                return
-        if not isinstance(node, _SCOPES):
-            for child in children(node):
-                count(child)
-
-    for statement in statements:
-        if isinstance(statement, ast.Assign) and _is_result(statement):
-            count(statement.value)
-    return {number: place for place, number in enumerate(counts) if counts[number] > 1}
-
-
-def _is_result(statement: ast.Assign) -> bool:
-    target = statement.targets[0]
-    return isinstance(target, ast.Name) and target.id == "_result"
-
-
-def _with_once(statement: ast.stmt, shared: Mapping[int, int]) -> ast.stmt:
-    """The statement of the value, its shared parts computed once; any other as it is."""
-    if not (isinstance(statement, ast.Assign) and _is_result(statement)):
-        return statement
-
-    def visit(node: ast.AST) -> ast.AST:
-        if isinstance(node, _SCOPES):
-            return node
-        made: ast.AST = rebuilt(node, visit)
-        if isinstance(node, ast.expr) and key(node) in shared:
-            nothing = ast.arguments(
-                posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
-            )
-            assert isinstance(made, ast.expr)
-            compute = ast.Lambda(args=nothing, body=made)
-            number = ast.Constant(value=shared[key(node)])
-            return ast.Call(func=name("_once"), args=[number, compute], keywords=[])
-        return made
-
-    made = visit(statement.value)
-    assert isinstance(made, ast.expr)
-    return assignment("_result", made)
-
-
-def _copied(node: ast.AST) -> ast.AST:
-    """A tree without shared parts, as `ast` wants it for places and contexts."""
-    made: dict[str, Any] = {}
-    for field in node._fields:
-        value = getattr(node, field, None)
-        if isinstance(value, list):
-            made[field] = [_copied(v) if isinstance(v, ast.AST) else v for v in value]
-        else:
-            made[field] = _copied(value) if isinstance(value, ast.AST) else value
-    return type(node)(**made)

@@ -124,8 +124,8 @@ def test_in_two_exercises(drawn, count, tmp_path, capsys):
                 def open_session(pool=pool, **own):
                     return pool.session(DEFAULT_LIMITS)
 
-                specs = [spec_of(assignment, exercise) for exercise in chosen]
-                results = evaluate(submission, specs, open_session)
+                specs = [spec for spec in assignment.specs if spec.name in chosen]
+                results = evaluate(submission, specs, open_session, assignment.references)
                 got = {result.name: result.misconceptions for result in results}
                 both = all(got[exercise] == (name,) for exercise, name in chosen.items())
                 named += both
