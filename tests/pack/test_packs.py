@@ -13,7 +13,10 @@ ASSIGNMENTS = assignments_of(COURSE)
 
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS)
-@pytest.mark.parametrize("seed", ["first", "second", "third"])
+@pytest.mark.parametrize(
+    "seed",
+    ["first", *(pytest.param(seed, marks=pytest.mark.soak) for seed in ("second", "third"))],
+)
 def test_a_pack_is_well(assignment, seed):
     report = validate_pack(COURSE, assignment, seed)
     assert report.complaints == ()
