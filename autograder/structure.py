@@ -62,21 +62,47 @@ def _simplest(
     bad: Sequence[Case],
     good: Sequence[Case],
 ) -> tuple[str, Relation] | None:
+    if all(_are_swapped(spec, case, seen[case.name]) for case in bad):
+        look = "read in the docstring which one comes first"
+        return "Your pair of results", Relation("is the right one in the other order", look)
+    found = None
+    if _may_be_related(_wrong_values(spec, bad[0], seen[bad[0].name])):
+        found = _of_values(spec, seen, bad, good)
+    where = None if found else difference_between(spec, bad, good)
+    return found if where is None else (RESULT, where)
+
+
+def _of_values(
+    spec: ExerciseSpec,
+    seen: Mapping[str, Sequence[Observed]],
+    bad: Sequence[Case],
+    good: Sequence[Case],
+) -> tuple[str, Relation] | None:
+    """A relation of one of the values that are returned, wrong in every failing case."""
     wrong = [_wrong_values(spec, case, seen[case.name]) for case in bad]
     together = [[value for values in found.values() for value in values] for found in wrong]
     overflow = only_large(bad, good, together)
     if overflow is not None:
         return RESULT, overflow
-    if all(_are_swapped(spec, case, seen[case.name]) for case in bad):
-        look = "read in the docstring which one comes first"
-        return "Your pair of results", Relation("is the right one in the other order", look)
     for number in sorted({number for found in wrong for number in found}):
         if all(number in found for found in wrong):
             relation = relation_between([value for found in wrong for value in found[number]])
             if relation is not None:
                 return (f"Return value {number + 1}" if len(spec.returns) > 1 else RESULT), relation
-    where = difference_between(spec, bad, good)
-    return None if where is None else (RESULT, where)
+    return None
+
+
+def _may_be_related(first: Mapping[int, Sequence[Sample]]) -> bool:
+    """Whether the first failing case leaves room for a relation that holds in all of them.
+
+    Most unexplained failures end here, and need not be looked at in every case.
+    """
+    return any(
+        any(not np.isfinite(sample.got).all() for sample in samples)
+        or sum(sample.wanted.size for sample in samples) < FEWEST
+        or relation_between(samples) is not None
+        for samples in first.values()
+    )
 
 
 def relation_between(samples: Sequence[Sample]) -> Relation | None:
