@@ -1,0 +1,1 @@
+"""How many kinds of mistakes are caught, and how many named: `python -m benchmarks.kinds`."""

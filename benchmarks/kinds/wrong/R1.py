@@ -1,0 +1,57 @@
+# ps6/EncoderBlock: normalises after the sum, whatever norm_first says.
+# Named: always_post_norm
+from math import inf, sqrt
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("d_model must be a multiple of num_heads")
+        self.h = num_heads
+        self.d_k = d_model // num_heads
+        self.W_q = nn.Linear(d_model, d_model, bias=bias)
+        self.W_k = nn.Linear(d_model, d_model, bias=bias)
+        self.W_v = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def heads(self, x):
+        return x.unflatten(-1, (self.h, self.d_k)).transpose(1, 2)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        Q, K, V = (
+            self.heads(self.W_q(query)),
+            self.heads(self.W_k(key)),
+            self.heads(self.W_v(value)),
+        )
+        scores = Q @ K.transpose(-2, -1) / sqrt(self.d_k)
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(mask == 0, -inf)
+        weights = torch.softmax(scores, dim=-1)
+        mixed = self.dropout(weights) @ V
+        return self.W_o(mixed.transpose(1, 2).flatten(2)), weights
+
+
+class EncoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, norm_first=True):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads, dropout=dropout)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        attended, _ = self.attention(x, mask=mask)
+        x = self.norm1(x + self.dropout(attended))
+        hidden = self.dropout(torch.relu(self.linear1(x)))
+        return self.norm2(x + self.dropout(self.linear2(hidden)))
