@@ -105,8 +105,7 @@ class MultiHeadAttention(nn.Module):
 # Give every token mean 0 and variance 1 over its own features, then scale and shift.
 #
 # Each token is normalised by itself: neither the other tokens nor the rest of the batch matter.
-# That
-# is why it works for any length and any batch, in training as in evaluation.
+# That is why it works for any length and any batch, in training as in evaluation.
 class LayerNorm(nn.Module):
     """Layer normalisation over the last axis, with a learnt scale and shift.
 
@@ -146,8 +145,7 @@ class LayerNorm(nn.Module):
 # Dropout on attention weights: in training, some keys are not seen.
 #
 # What is kept is scaled up, so that the mean stays as it was. A row of weights then no longer
-# sums
-# to 1, and that is right: only its mean does.
+# sums to 1, and that is right: only its mean does.
 def attention_dropout(weights, p, training, generator=None):
     """Inverted dropout of attention weights.
 
@@ -171,9 +169,8 @@ def attention_dropout(weights, p, training, generator=None):
 # Attention mixes tokens, a small network mixes features, and around both leads a path past them.
 #
 # The residual paths are why deep models can be trained; where the norms stand (before each
-# sublayer
-# or after each sum) is why some of them train without a warm-up. `MultiHeadAttention` is given
-# above.
+# sublayer or after each sum) is why some of them train without a warm-up. `MultiHeadAttention` is
+# given above; the library's attention is forbidden.
 class EncoderBlock(nn.Module):
     """An encoder block: self-attention and a feed-forward network, each with a residual path.
 
@@ -218,9 +215,8 @@ class EncoderBlock(nn.Module):
 # is_permutation_equivariant: 3 points
 # Does the order of the tokens matter?
 #
-# Reorder the tokens and run a layer: if the same outputs come out, reordered in the same way, the
-# layer is permutation *equivariant*. Self-attention is; with positions or a causal mask it is
-# not.
+# Reorder the tokens and run a layer: if the same outputs come out, reordered in the same way, it
+# is permutation *equivariant*. Write the test, for any function of tokens.
 def is_permutation_equivariant(f, x, permutation):
     """Whether f of the reordered tokens is the reordered f of the tokens.
 
@@ -262,8 +258,7 @@ def receptive_field(num_layers, kernel_size):
 # Show who attends to whom.
 #
 # Queries go down, keys go across, as in the matrix of weights. A picture of weights is a look at
-# one
-# layer, and not a proof of what the model understands; but it finds many a bug.
+# one layer, and not a proof of what the model understands; but it finds many a bug.
 def attention_heatmap(weights, query_tokens, key_tokens, ax=None):
     """Draw attention weights as a heat map.
 
@@ -280,3 +275,108 @@ def attention_heatmap(weights, query_tokens, key_tokens, ax=None):
     """
     # YOUR CODE HERE
     raise NotImplementedError()
+
+
+# Questions. The notebook shows them with their formulas set.
+
+# A token has the features (1, 3, 5, 7). What does layer normalisation make of the 7, before scale
+# and shift? Leave eps aside and give three decimals.
+q_normalised_entry = None  # a number
+
+# A batch has the shape (8, 20, 64): 8 sentences of 20 tokens with 64 features. How many means
+# does
+# a layer norm compute for it?
+q_number_of_means = None  # a number
+
+# The features of a token have the variance 1e-5, and the layer norm has eps = 1e-5 (weight 1,
+# bias 0).
+# Which variance do the normalised features have?
+q_variance_beside_eps = None  # a number
+
+# The same number is added to *all* features of a token (say, 5 to each of its 64 features). Which
+# norm gives the same result as before? (Both with their initial parameters.)
+#
+# - `"tundra"`: Layer norm and RMSNorm
+# - `"walnut"`: Layer norm alone
+# - `"copper"`: RMSNorm alone
+# - `"breeze"`: Neither, since the shift changes the variance
+q_shifted_token = None  # one of the options, in quotes
+
+# A query spreads its weight evenly over 8 keys, 1/8 each. In training, dropout with p = 0.25
+# happens
+# to drop 3 of them. What is the sum of the row then? Three decimals.
+q_dropped_row = None  # a number
+
+# Somebody finds that rows of weights do not sum to 1 in training, and divides every row by its
+# sum
+# after dropout. What does that change?
+#
+# - `"meadow"`: Nothing but the scale, which the next layer norm removes.
+# - `"flint"`: It repairs a mistake, since weights have to be a distribution.
+# - `"saffron"`: It turns dropout off, since a renormalised row is the row from before.
+# - `"orchid"`: The mean of an entry is no longer its weight, so that training and evaluation
+#   differ.
+q_rows_made_to_sum_to_one = None  # one of the options, in quotes
+
+# Somebody forgets the ReLU between `linear1` (d to 4·d) and `linear2` (4·d to d) of an encoder
+# block.
+# What can the network of that block then compute?
+#
+# - `"lantern"`: Nothing that a single `nn.Linear(d, d)` could not.
+# - `"harbor"`: More than with it, since no feature is cut off at 0.
+# - `"pebble"`: The same, since the softmax in the attention is not linear either.
+# - `"juniper"`: Nothing at all, since the gradient of two linear layers is constant.
+q_without_relu = None  # one of the options, in quotes
+
+# In a stack of 12 encoder blocks, follow the path that leads from the input past all sublayers to
+# the
+# output of the last block. Through how many layer norms does it go, post-norm and pre-norm?
+#
+# - `"cobalt"`: post-norm 24, pre-norm 24
+# - `"willow"`: post-norm 24, pre-norm 0
+# - `"ember"`: post-norm 0, pre-norm 24
+# - `"quarry"`: post-norm 12, pre-norm 0
+q_norms_on_the_path = None  # one of the options, in quotes
+
+# How many parameters does `EncoderBlock(768, 12, 3072)` have, a block of the size that BERT uses?
+# Count weights and biases of the attention, both linear layers and both norms.
+q_block_parameters = None  # a number
+
+# Which of these models can tell "dog bites man" from "man bites dog", if its output is the mean
+# over
+# its tokens? Tokens are the same three vectors both times, and nothing is added to them.
+#
+# - `"basalt"`: A layer of self-attention with many heads
+# - `"clover"`: A stack of twelve encoder blocks without a mask
+# - `"heather"`: A layer of self-attention with a causal mask
+# - `"ivory"`: None of them
+q_tells_the_order = None  # one of the options, in quotes
+
+# f is permutation equivariant, and `permutation = torch.tensor([2, 0, 3, 1])`. Row 1 of
+# `f(x[permutation])` equals row number … of `f(x)`. (Rows count from 0.)
+q_row_after_permutation = None  # a number
+
+# One layer of self-attention sees all 224 pixels of a row. How many convolutions of kernel size 3
+# (stride 1, no dilation) have to be stacked until one output depends on at least 224 inputs of
+# the row?
+q_layers_to_see_all = None  # a number
+
+# An image is shifted to the right by 3 pixels. What does the output of a convolution (kernel 3,
+# stride
+# 1, padded with zeros) do?
+#
+# - `"marble"`: It stays as it was.
+# - `"thistle"`: It moves by 3 pixels, exactly, everywhere.
+# - `"raven"`: Nothing can be said, since every place has weights of its own.
+# - `"gravel"`: It moves by 3 pixels, except near the borders.
+q_shifted_image = None  # one of the options, in quotes
+
+# In a heat map of one head, the brightest cell of the row "it" lies in the column "animal". Which
+# of
+# these follows from it?
+#
+# - `"topaz"`: In this head, "animal" has the largest weight in the mixture that "it" gets.
+# - `"spruce"`: The model has understood that "it" stands for the animal.
+# - `"cinder"`: In this head, "animal" attends to "it" more than to other words.
+# - `"maple"`: In this layer, the output for "it" resembles the value of "animal" most.
+q_bright_cell = None  # one of the options, in quotes

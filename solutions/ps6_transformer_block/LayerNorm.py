@@ -1,7 +1,7 @@
 """Give every token mean 0 and variance 1 over its own features, then scale and shift.
 
-Each token is normalised by itself: neither the other tokens nor the rest of the batch matter. That
-is why it works for any length and any batch, in training as in evaluation.
+Each token is normalised by itself: neither the other tokens nor the rest of the batch matter.
+That is why it works for any length and any batch, in training as in evaluation.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Dropout on attention weights: in training, some keys are not seen.
 
-What is kept is scaled up, so that the mean stays as it was. A row of weights then no longer sums
-to 1, and that is right: only its mean does.
+What is kept is scaled up, so that the mean stays as it was. A row of weights then no longer
+sums to 1, and that is right: only its mean does.
 """
 
 import numpy as np

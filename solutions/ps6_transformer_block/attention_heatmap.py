@@ -1,7 +1,7 @@
 """Show who attends to whom.
 
-Queries go down, keys go across, as in the matrix of weights. A picture of weights is a look at one
-layer, and not a proof of what the model understands; but it finds many a bug.
+Queries go down, keys go across, as in the matrix of weights. A picture of weights is a look at
+one layer, and not a proof of what the model understands; but it finds many a bug.
 """
 
 from collections.abc import Sequence

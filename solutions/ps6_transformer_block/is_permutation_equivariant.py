@@ -1,7 +1,7 @@
 """Does the order of the tokens matter?
 
-Reorder the tokens and run a layer: if the same outputs come out, reordered in the same way, the
-layer is permutation *equivariant*. Self-attention is; with positions or a causal mask it is not.
+Reorder the tokens and run a layer: if the same outputs come out, reordered in the same way, it
+is permutation *equivariant*. Write the test, for any function of tokens.
 """
 
 from collections.abc import Callable

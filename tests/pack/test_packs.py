@@ -6,6 +6,7 @@ import pytest
 
 from autograder.judge import judge
 from autograder.pack import assignments_of, load_pack
+from autograder.selfcheck import load_key
 from autograder.validate import validate_pack
 
 COURSE = Path(__file__).parents[2]
@@ -27,6 +28,20 @@ def test_a_pack_is_well(assignment, seed):
 def test_right_solutions_are_never_rejected(assignment):
     """Twenty seeds here; a thousand in `make soak`."""
     accept_under_seeds(assignment, 20)
+
+
+@pytest.mark.parametrize("assignment", ASSIGNMENTS)
+def test_self_checks_accept_right_solutions(assignment):
+    """By what the key holds, without the checks and cases that stay with the instructor."""
+    pack = load_pack(COURSE, assignment)
+    for spec in load_key(COURSE / "assignments" / assignment).specs:
+        exercise = pack.exercises[spec.name]
+        for right in (exercise.reference, *(a.implementation for a in exercise.alternatives)):
+            observed = {
+                case.name: pack.observe(spec.name, right, case.program) for case in spec.cases
+            }
+            result = judge(spec, observed)
+            assert result.outcome == "passed", result.feedback
 
 
 @pytest.mark.soak
