@@ -11,7 +11,7 @@ import json
 import random
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import stubs
@@ -20,10 +20,16 @@ from autograder.quiz import Question, load_quiz
 from autograder.run import Run
 
 MARKER = ".autograder-demo"
-TIMEOUT = 2.0  # seconds: one of the students loops for ever
+# Seconds for one case: one of the students loops for ever, and a busy machine is slow.
+TIMEOUT = 4.0
 
-# In these shares; a class of 30 has every kind.
-KINDS = ("right",) * 8 + ("one",) * 9 + ("two",) * 7 + ("missing", "missing", "looping", "raising")
+# A class of four already has the four that are most common, one of 20 has every kind.
+KINDS = (
+    *("right", "one", "two", "missing", "one", "right", "one", "two"),
+    *("right", "one", "two", "looping", "one", "right", "one", "two"),
+    *("right", "two", "one", "raising", "one", "right", "two", "right"),
+    *("missing", "two", "one", "right"),
+)
 
 
 class DemoFolderTaken(Exception):
@@ -32,13 +38,17 @@ class DemoFolderTaken(Exception):
 
 @dataclass(frozen=True)
 class Student:
-    """One synthetic student: code for each exercise, an answer for each question."""
+    """One synthetic student: code for each exercise, an answer for each question.
+
+    hands_in: "notebook" or "module". mistakes: exercise → the misconception that its code has.
+    """
 
     name: str
     kind: str
     code: Mapping[str, str]
     answers: Mapping[str, object]
-    hands_in: str  # "notebook" or "module"
+    hands_in: str
+    mistakes: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_class(
@@ -53,13 +63,13 @@ def _student(pack: Pack, questions: Sequence[Question], number: int, rng: random
     kind = KINDS[(number - 1) % len(KINDS)]
     names = list(pack.exercises)
     code = {name: stubs.student_code(source, name, name) for name, source in pack.sources.items()}
-    mistaken = rng.sample(names, {"one": 1, "two": 2}.get(kind, 0))
-    for name in mistaken:
+    mistakes = {}
+    for name in rng.sample(names, {"one": 1, "two": 2}.get(kind, 0)):
         known = [mistake.name for mistake in pack.exercises[name].misconceptions]
         # as in a real class, a few mistakes are common and many are rare
         shares = [1 / rank**2 for rank in range(1, len(known) + 1)]
-        chosen = rng.choices(known, shares)[0]
-        code[name] = stubs.student_code(pack.sources[name], chosen, name)
+        mistakes[name] = rng.choices(known, shares)[0]
+        code[name] = stubs.student_code(pack.sources[name], mistakes[name], name)
     if kind == "missing":
         for name in names[len(names) // 2 :]:
             code[name] = stubs.stub_cell(pack.exercises[name], pack.sources[name])
@@ -69,7 +79,7 @@ def _student(pack: Pack, questions: Sequence[Question], number: int, rng: random
         code[name] = f"def {name}(*arguments):\n    {body}"
     answers = {question.id: _answer(question, rng) for question in questions}
     hands_in = "notebook" if number % 2 else "module"
-    return Student(f"student{number:02d}", kind, code, answers, hands_in)
+    return Student(f"student{number:02d}", kind, code, answers, hands_in, mistakes)
 
 
 def _answer(question: Question, rng: random.Random) -> object:
@@ -107,28 +117,23 @@ def hand_in(student: Student, pack: Pack, release: Path, folder: Path) -> None:
 
 def make_course(course: Path, assignment: str, folder: Path) -> None:
     """A course of its own in `folder`, with copies of what it needs; emptied before."""
-    if folder.exists() and any(folder.iterdir()):
-        if not (folder / MARKER).exists():
-            raise DemoFolderTaken(
-                f"{folder} is not empty and was not made by this command; choose another --folder"
-            )
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARKER).exists():
+        raise DemoFolderTaken(
+            f"{folder} is not empty and was not made by this command; choose another --folder"
+        )
+    parts = [f"{part}/{assignment}" for part in ("solutions", "source", "assignments")]
+    for part in parts:
+        if not (course / part).is_dir():
+            raise CourseNotFound(f"there is no {part} in {course}; run autograder build first")
+    # the solution of a gift lies in another set
+    parts += {f"solutions/{gift.assignment}" for gift in load_pack(course, assignment).given}
+    if folder.exists():
         shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True)
     (folder / MARKER).write_text("Made by `autograder demo`, which empties it.\n", "utf-8")
-    for part in ("solutions", "source", "assignments"):
-        if not (course / part / assignment).is_dir():
-            raise CourseNotFound(
-                f"there is no {part}/{assignment} in {course}; run autograder build first"
-            )
-        _copy(course, folder, f"{part}/{assignment}")
-    for gift in load_pack(course, assignment).given:  # its solution lies in another set
-        if not (folder / "solutions" / gift.assignment).exists():
-            _copy(course, folder, f"solutions/{gift.assignment}")
+    for part in parts:
+        shutil.copytree(course / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(course / "nbgrader_config.py", folder / "nbgrader_config.py")
-
-
-def _copy(course: Path, folder: Path, part: str) -> None:
-    shutil.copytree(course / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def run_demo(course: Path, assignment: str, folder: Path, students: int) -> int:

@@ -338,9 +338,19 @@ def _run_module(name: str, path: Path, source: str) -> types.ModuleType:
         exec(compile(source, str(path), "exec"), vars(module))
     except AuthoringError:
         raise
+    except ModuleNotFoundError as error:
+        raise AuthoringError(_not_installed(path, error.name or "")) from error
     except Exception as error:
         raise AuthoringError(f"{path} raised {type(error).__name__}: {error}") from error
     return module
+
+
+def _not_installed(path: Path, package: str) -> str:
+    wanted = "'attention-autograder[torch]'" if package == "torch" else package
+    return (
+        f"{path.parent.name}/{path.name} needs the package {package}, which is not installed; "
+        f"install it with pip install {wanted}"
+    )
 
 
 def _in_order(exercises: Sequence[Exercise]) -> list[Exercise]:

@@ -148,7 +148,7 @@ def student_code(source: str, function: str, name: str) -> str:
     """A function or class of an exercise file as a student would have it, called `name`.
 
     Without decorators, annotations and docstring; with the plain helpers of the file that
-    it uses, and those that these use.
+    it uses, those that these use, and imports that a released module lacks.
     """
     node = definition_of(source, function)
     helpers: dict[int, str] = {}
@@ -165,7 +165,9 @@ def student_code(source: str, function: str, name: str) -> str:
                     else ast.unparse(item)
                 )
     in_order = [helpers[place] for place in sorted(helpers)]
-    return "\n\n\n".join([*in_order, _plain(node, name)])
+    code = "\n\n\n".join([*in_order, _plain(node, name)])
+    imports = dict.fromkeys(_imports_for(code, source))
+    return "\n\n\n".join([*(["\n".join(imports)] if imports else []), code])
 
 
 def _names_in(node: ast.AST) -> set[str]:

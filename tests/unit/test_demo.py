@@ -1,22 +1,29 @@
 """The synthetic class: the same every time, every kind in it, and honest files."""
 
 import ast
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from autograder import build
 from autograder.demo import (
+    KINDS,
     MARKER,
     DemoFolderTaken,
     hand_in,
     make_class,
     make_course,
 )
+from autograder.exercise import AuthoringError
 from autograder.pack import CourseNotFound, load_pack
 from autograder.quiz import load_quiz
+from autograder.stubs import student_code
 from autograder.submission import choose, read
 from tests.unit import courses
+
+COURSE = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +110,21 @@ class TestFolder:
     def test_an_assignment_that_is_not_built(self, course, tmp_path):
         with pytest.raises(CourseNotFound, match="run autograder build first"):
             make_course(course, "ps9", tmp_path / "demo")
+
+    def test_without_pytorch_it_says_so_and_makes_nothing(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "torch", None)  # imports as if it were not installed
+        with pytest.raises(AuthoringError, match=r"needs the package torch.*autograder\[torch\]"):
+            make_course(COURSE, "ps2_torch_attention", tmp_path / "demo")
+        assert not (tmp_path / "demo").exists()
+
+
+def test_small_classes_have_the_common_kinds_and_larger_ones_all():
+    assert set(KINDS[:4]) == {"right", "one", "two", "missing"}
+    assert set(KINDS[:20]) == set(KINDS)
+
+
+def test_mistakes_are_those_of_the_code(pack, students):
+    for student in students:
+        assert (student.kind == "one") == bool(student.mistakes)
+        for name, mistake in student.mistakes.items():
+            assert student.code[name] == student_code(pack.sources[name], mistake, name)

@@ -168,7 +168,7 @@ class TestLoading:
             ("def other(x): pass", r"other.py does not define an exercise called other; decorate "
              r"`other` with @exercise\(points=…\)"),
             ("x = 1", "does not define an exercise called other"),
-            ("import nowhere_at_all", "other.py raised ModuleNotFoundError: No module named"),
+            ("import nowhere_at_all", "other.py needs the package nowhere_at_all, which is not"),
             ("def other(:", "other.py raised SyntaxError"),
             (f"{HEAD}@exercise(points=0)\ndef other(x): pass", "other: points are a number above"),
         ],

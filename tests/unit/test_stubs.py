@@ -109,6 +109,15 @@ def test_student_code_brings_its_helpers():
     assert namespace["double"](2) == 6
 
 
+def test_student_code_brings_its_imports_but_not_what_a_released_module_has():
+    source = "import math\nimport os\n" + DOUBLE + (
+        "\n@double.misconception('A root.', hint='Twice?')\n"
+        "def rooted(x):\n    return np.asarray(math.sqrt(x))\n"
+    )  # fmt: skip
+    code = stubs.student_code(source, "rooted", "double")
+    assert code == "import math\n\n\ndef double(x):\n    return np.asarray(math.sqrt(x))"
+
+
 def test_helpers_bring_theirs_and_classes_their_base():
     source = (
         MODULE
