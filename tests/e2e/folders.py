@@ -83,13 +83,13 @@ def build_archives(tree: Path, out: Path, *kinds: str) -> Path:
 
 
 @cache
-def pack() -> Pack:
-    return load_pack(ROOT, PS)
+def pack(name: str = PS) -> Pack:
+    return load_pack(ROOT, name)
 
 
 @cache
-def questions() -> tuple[Question, ...]:
-    return load_quiz(ROOT / "solutions" / PS)
+def questions(name: str = PS) -> tuple[Question, ...]:
+    return load_quiz(ROOT / "solutions" / name)
 
 
 def code_of(exercise: str, function: str | None = None) -> str:
@@ -97,12 +97,14 @@ def code_of(exercise: str, function: str | None = None) -> str:
     return stubs.student_code(pack().sources[exercise], function or exercise, exercise)
 
 
-def right_code() -> dict[str, str]:
-    return {name: code_of(name) for name in pack().exercises}
+def right_code(name: str = PS) -> dict[str, str]:
+    sources = pack(name).sources
+    return {exercise: stubs.student_code(sources[exercise], exercise, exercise)
+            for exercise in sources}  # fmt: skip
 
 
-def right_answers() -> dict[str, object]:
-    return {question.id: question.answer for question in questions()}
+def right_answers(name: str = PS) -> dict[str, object]:
+    return {question.id: question.answer for question in questions(name)}
 
 
 def work_on(
@@ -110,11 +112,12 @@ def work_on(
     hands_in: str,
     code: Mapping[str, str],
     answers: Mapping[str, object] | None = None,
+    name: str = PS,
 ) -> None:
     """Write code and answers into the notebook or the module of a student's folder."""
     student = demo.Student("s", "some", code, answers or {}, hands_in)
     scratch = folder / "scratch"
-    demo.hand_in(student, pack(), RELEASE, scratch)
+    demo.hand_in(student, pack(name), ROOT / "assignments" / name, scratch)
     for path in scratch.iterdir():
         path.replace(folder / path.name)
     scratch.rmdir()
