@@ -77,7 +77,7 @@ def _inputs(rng, *leading, n_q, n_k, d_k, d_v, dtype):
 
 # ---- cases ---------------------------------------------------------------------------------
 
-EVERYWHERE = ["not_scaled", "by_d_k", "half_throughout", "scaled_after_a_half_product"]
+EVERYWHERE = ["not_scaled", "by_d_k", "half_throughout"]
 
 
 @mixed_precision_attention.case(
@@ -133,7 +133,8 @@ def single_key(rng):
 
 
 @mixed_precision_attention.misconception(
-    "Computes in half precision throughout: the scores overflow, or are rounded far too coarsely.",
+    "Multiplies queries and keys in half precision: the scores overflow, or are rounded far too "
+    "coarsely, whatever follows.",
     hint="How large does the inner product of a query and a key become here, before it is scaled?",
     credit=0.25,
 )
@@ -141,17 +142,6 @@ def half_throughout(Q, K, V):
     scores = Q @ K.mT / math.sqrt(Q.shape[-1])
     weights = torch.softmax(scores, dim=-1)
     return weights @ V
-
-
-@mixed_precision_attention.misconception(
-    "Multiplies in half precision and widens afterwards, when the product has overflowed already.",
-    hint="At which step does the first infinity appear? Can a later step take it back?",
-    credit=0.25,
-)
-def scaled_after_a_half_product(Q, K, V):
-    scores = (Q @ K.mT).float() / math.sqrt(Q.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    return (weights @ V.float()).to(Q.dtype)
 
 
 @mixed_precision_attention.misconception(
