@@ -99,14 +99,17 @@ def validate(
     if workers < 2 or len(todo) < WORTH_PROCESSES:
         found = [_examine(packs[assignment], name, seed) for assignment, name in todo]
     else:
+        # what takes longest is begun first, so that no process is left with it at the end;
+        # that is, roughly, what has most misconceptions and cases, and so the longest file
+        todo.sort(key=lambda item: -len(packs[item[0]].sources[item[1]]))
         # not forked: PyTorch's threads do not survive that
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, context) as pool:
             work = [(course, *item, seed) for item in todo]
             found = list(pool.map(_examine_elsewhere, *zip(*work, strict=True)))
-    reports = iter(found)
+    reports = dict(zip(todo, found, strict=True))
     return [
-        _pack_report(assignment, seed, [next(reports) for _ in names])
+        _pack_report(assignment, seed, [reports[assignment, name] for name in names])
         for assignment, names in wanted.items()
     ]
 
@@ -172,8 +175,8 @@ class _Examination:
             right[f"the alternative {known.name}"] = self._observe(known.implementation)
         passed = [self._passes(observations, what) for what, observations in right.items()]
         matrix = {case.name: self._caught_in(case) for case in spec.cases}
-        named = sum(self._is_named(name) for name in self.mistakes)
-        self._complain_of_equals(matrix)
+        named = [name for name in self.mistakes if self._is_named(name)]
+        self._complain_of_equals(matrix, named)
         blind = self._complain_of_cases(matrix)
         self._complain_of_public_coverage(matrix)
         for sentence in broken_rules(exercise):
@@ -190,7 +193,7 @@ class _Examination:
             alternatives=len(exercise.alternatives),
             alternatives_passed=sum(passed[1:]),
             misconceptions=len(self.mistakes),
-            named=named,
+            named=len(named),
             blind_cases=blind,
             separation=separation,
             matrix=matrix,
@@ -242,11 +245,19 @@ class _Examination:
             return False
         return True
 
-    def _complain_of_equals(self, matrix: Mapping[str, Sequence[str]]) -> None:
+    def _complain_of_equals(
+        self, matrix: Mapping[str, Sequence[str]], named: Sequence[str]
+    ) -> None:
+        """named: those that were named as themselves.
+
+        Of two that are equal, the later one is named as the earlier one: a pair in which both
+        were named as themselves has been compared already.
+        """
         names = list(self.mistakes)
         for position, left in enumerate(names):
             for right in names[position + 1 :]:
-                if self._are_one(left, right, matrix):
+                looked_at = left in named and right in named
+                if not looked_at and self._are_one(left, right, matrix):
                     self._complain(f"{left} and {right} give equal results: they are one")
 
     def _are_one(self, left: str, right: str, matrix: Mapping[str, Sequence[str]]) -> bool:
