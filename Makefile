@@ -2,8 +2,8 @@
 # made anew only when pyproject.toml or constraints.txt changes.
 
 PYTHON ?= python3
-# The number of test processes; empty runs the tests in one, in order.
-AUTOGRADER_TEST_JOBS ?=
+# The number of test processes, each for whole files; empty runs the tests in one, in order.
+AUTOGRADER_TEST_JOBS ?= 2
 # More arguments for pytest or the benchmarks, as in `make test ARGS="-k softmax"`.
 ARGS ?=
 
@@ -13,19 +13,19 @@ LIGHT := .venv/.installed-dev
 FULL := .venv/.installed-dev-torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint build bench clean
+.PHONY: help demo test soak lint build bench kinds clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1	/p' $(MAKEFILE_LIST)
 	@echo
 	@echo '  PYTHON=python3.12 chooses the Python that makes .venv;'
-	@echo '  AUTOGRADER_TEST_JOBS=2 runs the tests in two processes; ARGS="-k softmax" is passed on.'
+	@echo '  AUTOGRADER_TEST_JOBS= runs the tests in one process; ARGS="-k softmax" is passed on.'
 
 demo: $(LIGHT) ## grade a synthetic class and say where the pages are
 	@$(BIN)/autograder demo $(ARGS)
 
 test: $(FULL) ## run the tests, except the long ones
-	@$(BIN)/pytest -q $(if $(AUTOGRADER_TEST_JOBS),-n $(AUTOGRADER_TEST_JOBS)) $(ARGS)
+	@$(BIN)/pytest -q $(if $(AUTOGRADER_TEST_JOBS),-n $(AUTOGRADER_TEST_JOBS) --dist loadfile) $(ARGS)
 
 soak: $(FULL) ## run the tests that take minutes
 	@$(BIN)/pytest -q -m soak $(ARGS)
@@ -40,6 +40,9 @@ build: $(FULL) ## write source/ and assignments/ from solutions/
 
 bench: $(FULL) ## run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+kinds: $(FULL) ## count the kinds of mistakes that are caught and named
+	@$(BIN)/python -m benchmarks.kinds $(ARGS)
 
 clean: ## delete caches and built archives; .venv, submissions and grades stay
 	rm -rf build dist htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
