@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.run import CannotGrade
-from benchmarks.kinds.catalogue import entries
+from benchmarks.kinds.catalogue import UnusableFile, entries
 from benchmarks.kinds.grading import Graded, grade
 
 SEED = "kinds"
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         graded = grade(entries(), options.seed, options.workers)
-    except CannotGrade as problem:
+    except (CannotGrade, UnusableFile) as problem:
         print(f"benchmarks.kinds: {problem}", file=sys.stderr)
         return 2
     show(graded)

@@ -47,6 +47,11 @@ PARTS = {
 _HEADER = re.compile(
     r"# (?P<ps>ps\d)/(?P<exercise>\w+): (?P<about>.+)\.\n(?:# Named: (?P<names>.+)\n)?"
 )
+_KIND = {"wrong": re.compile(rf"[{''.join(PARTS)}]\d+"), "right": re.compile(r"V\d+")}
+
+
+class UnusableFile(Exception):
+    """A file that is no entry; the message says what to change."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,11 @@ class Entry:
 
     @classmethod
     def read(cls, path: Path) -> Entry:
+        if not _KIND[path.parent.name].fullmatch(path.stem):
+            raise UnusableFile(f"{path}: name it after its kind, a letter and a number: C12.py")
         header = _HEADER.match(path.read_text("utf-8"))
-        if header is None:
-            raise ValueError(f"{path}: let the first line say `# ps<number>/<exercise>: <what>.`")
+        if header is None or header["ps"] not in SETS:
+            raise UnusableFile(f"{path}: let the first line say `# ps2/causal_mask: <what>.`")
         names = frozenset((header["names"] or "").split())
         return cls(path, SETS[header["ps"]], header["exercise"], header["about"], names)
 

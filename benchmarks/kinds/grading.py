@@ -14,7 +14,7 @@ from autograder.grading import DEFAULT_LIMITS, Assignment, grade_class
 from autograder.pack import load_pack
 from autograder.result import ExerciseResult, Isolation
 from autograder.run import observer
-from benchmarks.kinds.catalogue import SETS, Entry
+from benchmarks.kinds.catalogue import SETS, Entry, UnusableFile
 
 COURSE = Path(__file__).parents[2]
 
@@ -86,5 +86,11 @@ def _draw(entries: Sequence[Entry], seed: str) -> Assignment:
     """The assignment, reduced to the exercises of these entries."""
     pack = load_pack(COURSE, entries[0].assignment)
     wanted = {entry.exercise for entry in entries}
+    for entry in entries:
+        if entry.exercise not in pack.exercises:
+            raise UnusableFile(
+                f"{entry.path}: {pack.name} has no exercise {entry.exercise}; "
+                f"it has {', '.join(pack.exercises)}"
+            )
     specs = tuple(pack.draw(name, seed) for name in pack.exercises if name in wanted)
     return Assignment(pack, seed, specs, ())

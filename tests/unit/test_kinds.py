@@ -9,7 +9,8 @@ import pytest
 from autograder.pack import load_pack
 from autograder.result import ExerciseResult
 from benchmarks.kinds import __main__ as kinds
-from benchmarks.kinds.catalogue import PARTS, SETS, Entry, entries
+from benchmarks.kinds import catalogue, grading
+from benchmarks.kinds.catalogue import PARTS, SETS, entries
 from benchmarks.kinds.grading import COURSE, Graded, grade
 
 ENOUGH_NAMED = 0.9
@@ -31,6 +32,7 @@ def mistaken(graded):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the sandbox exists on Linux only")
 class TestVerdicts:
+    @pytest.mark.e2e
     def test_of_a_sample(self):
         graded = grade([entry for entry in entries() if entry.kind in SAMPLE], kinds.SEED)
         assert {item.entry.kind for item in graded} == SAMPLE
@@ -41,10 +43,11 @@ class TestVerdicts:
     def test_of_all(self, tmp_path, capsys):
         file = tmp_path / "kinds.json"
         assert kinds.main(["--json", str(file)]) == 0
+        found = json.loads(file.read_text("utf-8"))
         with capsys.disabled():
-            print(json.loads(file.read_text("utf-8"))["totals"])
-        found = json.loads(file.read_text("utf-8"))["entries"]
-        wrong = [item for item in found if not item["right"]]
+            print(found["totals"])
+        assert f"{found['totals']}." in (COURSE / "docs/comparison.md").read_text("utf-8")
+        wrong = [item for item in found["entries"] if not item["right"]]
         assert sum(item["named"] for item in wrong) / len(wrong) >= ENOUGH_NAMED
 
 
@@ -62,11 +65,28 @@ class TestEntries:
             assert entry.names <= {m.name for m in known}, entry.path
             assert bool(entry.names) != entry.right, entry.path
 
-    def test_a_file_without_a_header_is_refused(self, tmp_path):
-        path = tmp_path / "C1.py"
-        path.write_text("import numpy\n", "utf-8")
-        with pytest.raises(ValueError, match=r"C1\.py: let the first line say"):
-            Entry.read(path)
+    @pytest.mark.parametrize(
+        ("name", "source", "message"),
+        [
+            ("C12.py", "import numpy\n", "let the first line say"),
+            ("C12.py", "# ps7/causal_mask: hides nothing.\n", "let the first line say"),
+            ("no_scale.py", "# ps2/causal_mask: hides nothing.\n", "name it after its kind"),
+            ("Z1.py", "# ps2/causal_mask: hides nothing.\n", "name it after its kind"),
+            ("C12.py", "# ps1/causal_mask: hides nothing.\n", "no exercise causal_mask"),
+        ],
+    )
+    def test_unusable_files_are_refused_in_a_sentence(
+        self, monkeypatch, tmp_path, capsys, name, source, message
+    ):
+        path = tmp_path / "wrong" / name
+        path.parent.mkdir()
+        path.write_text(source, "utf-8")
+        monkeypatch.setattr(catalogue, "HERE", tmp_path)
+        monkeypatch.setattr(kinds, "grade", lambda entries, seed, _: grading._draw(entries, seed))
+        assert kinds.main([]) == 2
+        printed = capsys.readouterr().err
+        assert f"benchmarks.kinds: {path}: " in printed
+        assert message in printed
 
 
 def result(outcome, *misconceptions):
