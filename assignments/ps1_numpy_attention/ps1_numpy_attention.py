@@ -69,7 +69,7 @@ def scale_scores(scores, d_k):
 # Turn each query's scores into weights: shares that sum to 1 over the keys.
 #
 # The formula fits on one line. The craft is that it must hold for *any* finite scores, also
-# where `np.exp` alone would overflow.
+# where `np.exp` alone would overflow. SciPy's softmax is forbidden.
 def softmax(scores):
     """Softmax over the keys, separately for each query.
 

@@ -1,7 +1,7 @@
 """Turn each query's scores into weights: shares that sum to 1 over the keys.
 
 The formula fits on one line. The craft is that it must hold for *any* finite scores, also
-where `np.exp` alone would overflow.
+where `np.exp` alone would overflow. SciPy's softmax is forbidden.
 """
 
 import math
