@@ -1,9 +1,13 @@
-"""Every number that the notebooks and quizzes state, computed again.
+"""The facts of the course, each taught somewhere and computed somewhere; numbers of ps2 and ps3.
 
-One class for each problem set. What is random is computed exactly from moments where that can
-be done, and otherwise with a bound that chance leaves less often than once in a million runs.
+`tests/course_facts.py` lists the facts. What the notebooks and quizzes of ps1, ps4, ps5 and ps6
+state is computed in tests/pack, beside the oracles of the set; that of ps2 and ps3 here. What is
+random is computed exactly from moments where that can be done, and otherwise with a bound that
+chance leaves less often than once in a million runs.
 """
 
+import ast
+import json
 import math
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +21,7 @@ from torch import nn  # noqa: E402
 
 from autograder.pack import load_pack  # noqa: E402
 from autograder.quiz import load_quiz  # noqa: E402
+from tests.course_facts import FACTS  # noqa: E402
 
 COURSE = Path(__file__).parents[1]
 
@@ -41,6 +46,82 @@ def wrong_values(question):
 
 def weights_and_biases(module):
     return sum(parameter.numel() for parameter in module.parameters())
+
+
+# --- every fact is taught and computed ---------------------------------------------------
+
+
+@lru_cache
+def cells(assignment):
+    """The text of every cell of a set's notebook by its id, without line breaks."""
+    path = COURSE / "source" / assignment / f"{assignment}.ipynb"
+    book = json.loads(path.read_text("utf-8"))
+    return {cell["id"]: " ".join("".join(cell["source"]).split()) for cell in book["cells"]}
+
+
+@lru_cache
+def functions(file):
+    """Names of the tests of a file, with their class where they have one."""
+    tree = ast.parse((COURSE / "tests" / file).read_text("utf-8"))
+    found = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{item.name}" for item in node.body if hasattr(item, "name")}
+    return found
+
+
+def test_facts_are_told_apart():
+    assert len({fact.says for fact in FACTS}) == len(FACTS) >= 38
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=[fact.says[:50] for fact in FACTS])
+def test_a_fact_is_taught_and_computed(fact):
+    assert fact.taught and fact.tests
+    for assignment, cell, words in fact.taught:
+        assert words and words in cells(assignment)[cell], (assignment, cell, words)
+    for test in fact.tests:
+        file, _, name = test.partition("::")
+        assert name.rpartition("::")[2].startswith("test_")
+        assert name in functions(file), test
+
+
+# --- facts of more than one set ----------------------------------------------------------
+
+
+def test_axis_0_of_a_batch_is_the_batch():
+    scores = torch.tensor([0.0, math.log(3)]).expand(3, 1, 2)  # three equal samples
+    over_the_batch = torch.softmax(scores, dim=0)
+    assert over_the_batch.shape == scores.shape  # nothing complains
+    assert over_the_batch[0, 0].tolist() == pytest.approx([1 / 3, 1 / 3])
+    assert torch.softmax(scores, dim=-1)[0, 0].tolist() == pytest.approx([1 / 4, 3 / 4])
+
+
+def test_a_row_with_nothing_visible():
+    row, nothing = torch.tensor([2.0, 1.0, 3.0]), torch.zeros(3, dtype=torch.bool)
+    filled = {
+        fill: torch.softmax(row.masked_fill(~nothing, fill), -1) for fill in (-1e9, -math.inf)
+    }
+    assert filled[-1e9].tolist() == pytest.approx([1 / 3] * 3)
+    assert filled[-math.inf].isnan().all()
+    masked_softmax = solved("ps4_numerics_and_memory").masked_softmax
+    assert masked_softmax(row, nothing).tolist() == [0, 0, 0]
+
+
+def test_cross_attention_to_itself_is_self_attention():
+    torch.manual_seed(0)
+    alone, crossed = solved(PS2).SelfAttention(6, 4), solved(PS2).CrossAttention(6, 6, 4)
+    crossed.load_state_dict(alone.state_dict())
+    x, context = torch.randn(2, 5, 6), torch.randn(2, 5, 6)
+    for one, other in zip(alone(x), crossed(x, x), strict=True):
+        torch.testing.assert_close(one, other)
+    assert not torch.allclose(crossed(x, context)[0], alone(x)[0])
+
+
+def test_windows_trade_reach_for_cost():
+    pixels, side = 56 * 56, 7
+    assert pixels**2 / (pixels * side**2) == pixels / 49 == 64  # times fewer pairs
+    divided = [column for column in range(55) if column // side != (column + 1) // side]
+    assert len(divided) == 7  # of 55 pairs of neighbours in a row
 
 
 # --- ps2_torch_attention -----------------------------------------------------------------
