@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from autograder.judge import infrastructure, missing
 from autograder.observe.session import Limits
 from autograder.observing import OpenSession
 from autograder.pack import Pack, load_pack
+from autograder.parsing import Cell, parse
 from autograder.quiz import Question, judge_answer, load_quiz
 from autograder.references import Reference, references_of
 from autograder.result import (
@@ -28,7 +29,8 @@ from autograder.result import (
     total,
 )
 from autograder.specification import ExerciseSpec
-from autograder.submission import Chosen, choose
+from autograder.stubs import given_cell
+from autograder.submission import Chosen, Submission, choose
 
 # What a submission may use unless the command line says otherwise. Cases take milliseconds;
 # a student's loop in place of a matrix product takes a hundred times as long, never this.
@@ -82,7 +84,21 @@ class Assignment:
             if link.is_symlink():  # it would show, and grade, somebody else's work
                 raise Unreadable(f"{link.name} is a link; hand in the files themselves")
         names = [spec.name for spec in self.specs]
-        return choose(folder, self.name, names, [question.variable for question in self.questions])
+        variables = [question.variable for question in self.questions]
+        chosen = choose(folder, self.name, names, variables)
+        return replace(chosen, submission=self._with_gifts(chosen.submission))
+
+    def _with_gifts(self, submission: Submission) -> Submission:
+        """With what the set gives, where it is left out: that is not the student's to write."""
+        left_out = [gift for gift in self.pack.given if gift.name not in submission.bound]
+        if not left_out:
+            return submission
+        imports = "import numpy as np\n"
+        if self.framework == "torch":
+            imports += "import torch\nfrom torch import nn\n"
+        cells = [Cell("what is given", imports + given_cell(gift)) for gift in left_out]
+        statements, _ = parse(cells, submission.kind)
+        return replace(submission, statements=(*statements, *submission.statements))
 
 
 def grade_submission(

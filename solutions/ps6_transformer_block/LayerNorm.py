@@ -106,8 +106,8 @@ def large_eps(rng):
 
 
 @LayerNorm.case(
-    "a mean of 1000",
-    separates=["mean_of_squares"],
+    "means of 1000 and -1000",
+    separates=["mean_of_squares", "over_everything"],
     tolerance=Bound(
         "float32 numbers near 1000 are 6e-5 apart: mean and deviations are right to 8 roundings of "
         "it over σ = 1, times the largest weight, 1",
@@ -118,7 +118,8 @@ def large_eps(rng):
 def far_from_zero(rng):
     x = _tensor(rng, 5, 64)
     x = (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True, unbiased=False)
-    return _program(rng, x + 1000.0, largest_weight=1.0)
+    means = 1000.0 * torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0]).unsqueeze(-1)  # of each token
+    return _program(rng, x + means, largest_weight=1.0)
 
 
 @LayerNorm.case("at the start", separates=["starts_at_zero", "starts_at_random"])

@@ -14,9 +14,10 @@ from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from autograder.intervals import FALSE_ALARMS, count_range  # noqa: E402
-from autograder.judge import judge_case  # noqa: E402
+from autograder.judge import judge, judge_case  # noqa: E402
 from autograder.pack import load_pack  # noqa: E402
 from autograder.quiz import load_quiz  # noqa: E402
+from autograder.selfcheck import load_key  # noqa: E402
 
 COURSE = Path(__file__).parents[2]
 NAME = "ps6_transformer_block"
@@ -65,6 +66,17 @@ def test_the_set_has_what_was_asked_for(pack):
         assert len(exercise.misconceptions) >= 7
         assert len(exercise.alternatives) >= 2
         assert any(case.hidden for case in exercise.cases)
+
+
+def test_a_self_check_names_every_public_misconception(pack):
+    for spec in load_key(COURSE / "assignments" / NAME).specs:
+        for known in pack.exercises[spec.name].misconceptions:
+            if not known.hidden:
+                observed = {
+                    case.name: pack.observe(spec.name, known.implementation, case.program)
+                    for case in spec.cases
+                }
+                assert judge(spec, observed).misconceptions == (known.name,)
 
 
 class TestLayerNorm:

@@ -15,9 +15,10 @@ import pytest
 from autograder import build, demo, leaks, stubs
 from autograder.grading import Assignment, grade_submission
 from autograder.judge import judge
+from autograder.observe.spawned import SpawnedSession
 from autograder.pack import load_pack
 from autograder.signature import AuthoringError
-from autograder.student import check_folder
+from autograder.student import LIMITS, check_folder
 from autograder.validate import validate_pack
 
 FIRST, SECOND = "ps0_reach", "ps1_use"
@@ -305,6 +306,19 @@ def hand_in(course, folder, code="return 2 * reach(x)"):
     return folder
 
 
+def grade(course, folder):
+    """The result of the set's only exercise."""
+    result = grade_submission(
+        Assignment.draw(course, SECOND, "a seed"),
+        "s1",
+        folder,
+        lambda **own: SpawnedSession(LIMITS.for_exercise(**own), "numpy", folder),
+        "none",
+    )
+    (graded,) = result.exercises
+    return graded
+
+
 class TestStudents:
     def test_a_stub_is_not_written_yet(self, built):
         result = check_folder(built / "assignments" / SECOND).result("doubled")
@@ -325,21 +339,25 @@ class TestStudents:
         ("code", "outcome"), [("return 2 * reach(x)", "passed"), ("return reach(x)", "failed")]
     )
     def test_graded_with_hidden_cases(self, built, tmp_path, code, outcome):
-        from autograder.observe.spawned import SpawnedSession
-        from autograder.student import LIMITS
-
-        assignment = Assignment.draw(built, SECOND, "a seed")
-        folder = hand_in(built, tmp_path / SECOND, code)
-        result = grade_submission(
-            assignment,
-            "s1",
-            folder,
-            lambda **own: SpawnedSession(LIMITS.for_exercise(**own), "numpy", folder),
-            "none",
-        )
-        (graded,) = result.exercises
+        graded = grade(built, hand_in(built, tmp_path / SECOND, code))
         assert graded.outcome == outcome, graded.feedback
         assert graded.misconceptions == (() if outcome == "passed" else ("once",))
+
+    def test_a_module_of_the_exercise_alone_is_graded(self, built, tmp_path):
+        """What was given is not theirs to hand in."""
+        folder = tmp_path / SECOND
+        folder.mkdir()
+        alone = "def doubled(x):\n    return reach(x) + reach(x)\n"
+        (folder / f"{SECOND}.py").write_text(alone, "utf-8")
+        graded = grade(built, folder)
+        assert graded.outcome == "passed", graded.feedback
+
+    def test_their_own_counts_where_they_have_one(self, built, tmp_path):
+        folder = tmp_path / SECOND
+        folder.mkdir()
+        own = "def reach(x):\n    return 1.0\n\ndef doubled(x):\n    return 2 * reach(x)\n"
+        (folder / f"{SECOND}.py").write_text(own, "utf-8")
+        assert grade(built, folder).outcome == "failed"
 
 
 def test_a_demo_has_the_set_that_gives(built, tmp_path):
