@@ -221,8 +221,9 @@ q_rescaling = None  # a number
 # largest tensor of scores hold?
 q_chunk_memory = None  # a number
 
-# Queries and keys have entries near 30 and width 64. Which of these computes the scores correctly
-# to about three digits?
+# Queries and keys are float16, of width 64, and their entries lie between 25 and 40. Which of
+# these
+# computes the scores so exactly that no weight is off by more than 0.01?
 #
 # - `"opal"`: Multiply in float16, then divide by 8.
 # - `"finch"`: Divide the queries by 8 in float16, then multiply in float16.

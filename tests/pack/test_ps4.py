@@ -4,11 +4,13 @@ import math
 from pathlib import Path
 
 import pytest
-import torch
-from torch.nn import functional
 
-from autograder.pack import load_pack
-from autograder.quiz import load_quiz
+torch = pytest.importorskip("torch")
+
+from torch.nn import functional  # noqa: E402
+
+from autograder.pack import load_pack  # noqa: E402
+from autograder.quiz import load_quiz  # noqa: E402
 
 COURSE = Path(__file__).parents[2]
 NAME = "ps4_numerics_and_memory"
@@ -20,8 +22,13 @@ def pack():
 
 
 @pytest.fixture(scope="module")
-def answers(pack):
-    return {question.id: question.answer for question in load_quiz(pack.folder)}
+def questions(pack):
+    return {question.id: question for question in load_quiz(pack.folder)}
+
+
+@pytest.fixture(scope="module")
+def answers(questions):
+    return {name: question.answer for name, question in questions.items()}
 
 
 def normal(*shape, seed=0, dtype=torch.float64):
@@ -128,9 +135,10 @@ class TestNumbers:
 
         assert step(9000.0, torch.float16) == 8
         assert step(9000.0, torch.bfloat16) == 64
-        assert step(7200.0, torch.float16) == 4
-        assert step(7200.0, torch.bfloat16) == 32
-        assert step(57600.0, torch.float32) == pytest.approx(0.004, abs=2e-4)
+        assert 64 * 32.5**2 == 67_600 == 8 * 8450
+        assert step(8450.0, torch.float16) == 8
+        assert step(8450.0, torch.bfloat16) == 64
+        assert step(67_600.0, torch.float32) == pytest.approx(0.008, abs=2e-4)
         assert math.exp(8) == pytest.approx(2981, abs=1)
         assert math.exp(4) == pytest.approx(55, abs=0.5)
 
@@ -163,3 +171,85 @@ class TestNumbers:
         assert size(4, 16, 4096, 4096, 2) == answers["scores_in_bytes"] * 2**30
         assert size(1, 1, 32768, 32768, 4) == 4 * 2**30
         assert answers["chunk_memory"] == 1024
+
+
+def exponentials(*exponents):
+    return math.fsum(map(math.exp, exponents))
+
+
+# id: (the answer, what the mistakes give that the quiz explains, in its order)
+NUMBERS = {
+    # exponentials are 1; the largest logit whose exponential fits, an integer's and a step's end
+    "equal_logits": (65504, [int(math.log(65504)), 2**15 - 1, 2**11]),
+    "rescaling": (
+        2 * math.exp(3 - 5) + exponentials(5 - 5, 4 - 5),
+        [
+            2 + exponentials(0, -1),
+            2 * math.exp(5 - 3) + exponentials(0, -1),
+            2 + exponentials(5 - 3, 4 - 3),
+            exponentials(0, -1),
+        ],
+    ),
+    "chunk_memory": (1024, [131_072, 131_072 / 1024, 1024**2]),
+    "projections_share": (2 * 768, [768, 768 / 2]),
+    "scores_in_bytes": (
+        4 * 16 * 4096**2 * 2 / 2**30,
+        [
+            4 * 16 * 4096**2 * 4 / 2**30,
+            4 * 4096**2 * 2 / 2**30,
+            16 * 4096**2 * 2 / 2**30,
+            4 * 16 * 4096**2 * 2 / 1e9,
+        ],
+    ),
+}
+
+
+class TestQuiz:
+    def test_every_numerical_question_is_computed_here(self, questions):
+        assert NUMBERS.keys() == {key for key, item in questions.items() if item.type == "number"}
+
+    @pytest.mark.parametrize("name", NUMBERS)
+    def test_answers_and_what_mistakes_give(self, questions, name):
+        answer, wrong = NUMBERS[name]
+        assert questions[name].answer == pytest.approx(answer, rel=1e-3)
+        got = [value for value, _, _ in questions[name].wrong]
+        assert got == pytest.approx(wrong, rel=1e-3)
+        assert all(hint for _, _, hint in questions[name].wrong)
+
+    def test_every_distractor_says_which_mistake_it_is(self, questions):
+        for question in questions.values():
+            for option in question.options:
+                right = option.id == question.answer
+                assert (not option.misconception and not option.hint) == right, option.id
+
+    def test_nan_reaches_the_gradient(self, answers):
+        row = torch.zeros(3, requires_grad=True)
+        weights = torch.nan_to_num(torch.softmax(row + torch.full((3,), -math.inf), -1))
+        weights.sum().backward()
+        assert torch.equal(weights, torch.zeros(3)) and row.grad.isnan().all()
+        assert answers["gradient_of_nan"] == "raven"
+
+    def test_only_float32_keeps_the_weights(self, answers):
+        generator = torch.Generator().manual_seed(0)
+        q, k = (25 + 15 * torch.rand(2, 200, 64, generator=generator)).half()
+        exact = torch.softmax((q.double() @ k.double().T) / 8, -1)
+        scores = {
+            "opal": (q @ k.T) / 8,
+            "finch": (q / 8) @ k.T,
+            "birch": (q.bfloat16() @ k.bfloat16().T) / 8,
+            "lotus": (q.float() @ k.float().T) / 8,
+        }
+        off = {
+            name: (torch.softmax(got.double(), -1) - exact).abs().max().item()
+            for name, got in scores.items()
+        }
+        assert math.isnan(off["opal"]) and scores["opal"].isinf().float().mean() > 0.5
+        assert off["lotus"] < 0.01 < 0.3 < min(off["finch"], off["birch"])
+        assert answers["half_types"] == "lotus"
+
+    def test_a_mask_without_an_axis_for_queries(self, answers):
+        scores, mask = torch.zeros(3, 3, 4), torch.rand(3, 4) < 0.5
+        assert scores.masked_fill(~mask, -1.0).shape == scores.shape  # batch = n_q: in silence
+        with pytest.raises(RuntimeError, match="must match"):
+            torch.zeros(4, 3, 4).masked_fill(~torch.ones(4, 4, dtype=torch.bool), -1.0)  # = n_k
+        assert answers["silent_broadcast"] == "flint"
