@@ -25,6 +25,7 @@ from autograder.selfcheck import KEY_FILE, MAX_BYTES, SEED, make_key, source_of
 from autograder.specification import CustomCheck, ExerciseSpec
 
 COMMAND = "autograder build"
+COMMENT_WIDTH = 96
 KEY_ULPS = 64  # exp and matmul differ in the last bits between processors
 
 
@@ -327,13 +328,30 @@ def module(pack: Pack, questions: Sequence[Question]) -> str:
 
 
 def _commented(text: str) -> list[str]:
+    """Markdown as comments; a paragraph with a line that is too long is filled anew."""
     import textwrap
 
     lines: list[str] = []
-    for line in text.splitlines():
-        wrapped = textwrap.wrap(line, 96, subsequent_indent="  " if line[:1] in "-*" else "")
-        lines += [f"# {piece}".rstrip() for piece in wrapped or [""]]
+    for block in _blocks(text):
+        if max(map(len, block)) > COMMENT_WIDTH:
+            hanging = "  " if block[0][:1] in "-*" else ""
+            joined = " ".join(line.strip() for line in block)
+            block = textwrap.wrap(
+                joined, COMMENT_WIDTH, subsequent_indent=hanging, break_on_hyphens=False
+            )
+        lines += [f"# {line}".rstrip() for line in block]
     return lines
+
+
+def _blocks(text: str) -> list[list[str]]:
+    """Paragraphs, items of a list and rows of a table, each with its lines; an empty line alone."""
+    blocks: list[list[str]] = []
+    for line in text.splitlines():
+        if not blocks or not line or not blocks[-1][-1] or line[0] in "-*|":
+            blocks.append([line])
+        else:
+            blocks[-1].append(line)
+    return blocks
 
 
 def test_file(pack: Pack) -> str:

@@ -48,8 +48,7 @@ def attention_scores(Q, K):
 # Bring the scores back to unit size, whatever the width of queries and keys.
 #
 # A score is a sum of d_k products. If these are independent, with mean 0 and variance 1, their
-# sum
-# has the standard deviation √d_k, and a wide model would start with a saturated softmax.
+# sum has the standard deviation √d_k, and a wide model would start with a saturated softmax.
 def scale_scores(scores, d_k):
     """Scores divided by the square root of d_k.
 

@@ -83,8 +83,7 @@ def padding_mask(lengths, n_max):
 # Self-attention as a layer: every token asks, and every token answers.
 #
 # Three linear layers make queries, keys and values of one input; your function above does the
-# rest.
-# A layer holds its weights as parameters, so that training finds them.
+# rest. A layer holds its weights as parameters, so that training finds them.
 class SelfAttention(nn.Module):
     """Self-attention with one head.
 
@@ -183,10 +182,8 @@ def init_projections(module, gain=1.0):
 # Questions. The notebook shows them with their formulas set.
 
 # Three keys have the scaled scores −1, −1 and 5. The third one is to be hidden. Somebody
-# multiplies
-# the scores with the mask (1, 1, 0) and then takes the softmax. Which weight does the **hidden**
-# key
-# get? Three digits are enough.
+# multiplies the scores with the mask (1, 1, 0) and then takes the softmax. Which weight does the
+# **hidden** key get? Three digits are enough.
 q_hidden_by_zero = None  # a number
 
 # How many entries of `causal_mask(12)` are True?
@@ -218,8 +215,7 @@ q_parameters = None  # a number
 q_pronoun_entry = None  # one of the options, in quotes
 
 # A `SelfAttention` layer has biases in `W_q`, `W_k` and `W_v`. Which of them can be set to any
-# value
-# without changing any output?
+# value without changing any output?
 #
 # - `"lantern"`: That of `W_q`.
 # - `"orchard"`: That of `W_k`.
@@ -228,8 +224,7 @@ q_pronoun_entry = None  # one of the options, in quotes
 q_idle_bias = None  # one of the options, in quotes
 
 # `CrossAttention(64, 32, 16, dim_v=24)` is called with x of shape (2, 10, 64) and a context of
-# shape
-# (2, 7, 32). Which shapes do output and weights have?
+# shape (2, 7, 32). Which shapes do output and weights have?
 #
 # - `"willow"`: output (2, 10, 24), weights (2, 10, 7)
 # - `"marble"`: output (2, 7, 24), weights (2, 7, 10)
@@ -239,17 +234,14 @@ q_idle_bias = None  # one of the options, in quotes
 q_cross_shape = None  # one of the options, in quotes
 
 # Tokens have independent entries from N(0, 1). `W_q` and `W_k` are `nn.Linear(256, 64,
-# bias=False)` as
-# PyTorch builds them: weights are uniform between −1/√256 and 1/√256. What is the variance of a
-# scaled score q·k/√64 of two different tokens?
+# bias=False)` as PyTorch builds them: weights are uniform between −1/√256 and 1/√256. What is the
+# variance of a scaled score q·k/√64 of two different tokens?
 q_default_variance = None  # a number
 
 # Now `W_q` and `W_k` have shape (256, 256) and entries from N(0, 1); tokens are as before. What
-# is
-# the standard deviation of a scaled score q·k/√256, roughly?
+# is the standard deviation of a scaled score q·k/√256, roughly?
 q_unit_weights = None  # a number
 
 # `nn.init.xavier_uniform_(weight, gain=0.02)` fills the weight of a layer from 64 to 128
-# features.
-# What is the standard deviation of its entries? Two significant digits are enough.
+# features. What is the standard deviation of its entries? Two significant digits are enough.
 q_xavier_gain = None  # a number

@@ -120,8 +120,7 @@ class MultiHeadAttention(nn.Module):
 # How many numbers does training adjust in a multi-head attention layer?
 #
 # Write it as a formula, without building the layer. Then ask yourself what the number of heads
-# does
-# in it.
+# does in it.
 def count_parameters(d_model, num_heads, bias=True):
     """Number of parameters of `MultiHeadAttention(d_model, num_heads, bias)`.
 
@@ -139,9 +138,8 @@ def count_parameters(d_model, num_heads, bias=True):
 
 # Questions. The notebook shows them with their formulas set.
 
-# One sample holds two tokens of four features: token 0 is (0, 1, 2, 3) and token 1 is
-# (10, 11, 12, 13). `split_heads` cuts them into two heads. What is head 1, one row for each
-# token?
+# One sample holds two tokens of four features: token 0 is (0, 1, 2, 3) and token 1 is (10, 11,
+# 12, 13). `split_heads` cuts them into two heads. What is head 1, one row for each token?
 #
 # - `"lantern"`: (10, 11) and (12, 13)
 # - `"thistle"`: (2, 3) and (12, 13)
@@ -150,8 +148,7 @@ def count_parameters(d_model, num_heads, bias=True):
 q_two_tokens = None  # one of the options, in quotes
 
 # Somebody leaves out $W_o$ and returns the concatenated heads, which have the right width
-# already.
-# What can the layer no longer do?
+# already. What can the layer no longer do?
 #
 # - `"basalt"`: Nothing is lost, because a concatenation holds everything that the heads found.
 # - `"clover"`: Attend to several tokens at once.
@@ -173,9 +170,8 @@ q_scale_of_a_head = None  # a number
 q_cross_shape = None  # one of the options, in quotes
 
 # The scores have shape (batch, h, n, n), and the mask has shape (batch, n, n), one matrix for
-# each
-# sample. Somebody applies the mask as it is. The batch happens to hold 8 samples, and there are 8
-# heads. What happens?
+# each sample. Somebody applies the mask as it is. The batch happens to hold 8 samples, and there
+# are 8 heads. What happens?
 #
 # - `"juniper"`: PyTorch raises an error, because the mask has one axis less than the scores.
 # - `"marble"`: No error; head i uses the mask of sample i, in every sample.
@@ -197,13 +193,11 @@ q_parameters = None  # a number
 
 # Somebody compares a layer of 8 heads with a layer of a single head **without** an output layer,
 # both with d_model = 512 and without biases, and finds that "more heads cost more parameters".
-# How
-# many fewer parameters does the layer with the single head have?
+# How many fewer parameters does the layer with the single head have?
 q_single_head = None  # a number
 
 # An image is cut into n = 196 patches, and d_model = 512. How many times as much as the two
-# products
-# with n² (scores, and weights times values) do the four projections of a layer cost, in
+# products with n² (scores, and weights times values) do the four projections of a layer cost, in
 # multiplications and additions? Two digits are enough.
 q_projections_or_scores = None  # a number
 

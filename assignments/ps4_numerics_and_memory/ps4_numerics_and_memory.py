@@ -222,8 +222,7 @@ q_rescaling = None  # a number
 q_chunk_memory = None  # a number
 
 # Queries and keys are float16, of width 64, and their entries lie between 25 and 40. Which of
-# these
-# computes the scores so exactly that no weight is off by more than 0.01?
+# these computes the scores so exactly that no weight is off by more than 0.01?
 #
 # - `"opal"`: Multiply in float16, then divide by 8.
 # - `"finch"`: Divide the queries by 8 in float16, then multiply in float16.

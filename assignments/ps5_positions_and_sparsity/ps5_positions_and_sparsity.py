@@ -13,8 +13,7 @@ import numpy as np
 # Give every position a vector of its own, made of waves that get longer and longer.
 #
 # Attention does not see the order of its tokens. Added to the embeddings, these vectors say where
-# a
-# token stands. The first transformer used them; nothing in them is learned.
+# a token stands. The first transformer used them; nothing in them is learned.
 def sinusoidal_positions(n, d_model):
     """Sinusoidal position vectors.
 

@@ -284,13 +284,11 @@ def attention_heatmap(weights, query_tokens, key_tokens, ax=None):
 q_normalised_entry = None  # a number
 
 # A batch has the shape (8, 20, 64): 8 sentences of 20 tokens with 64 features. How many means
-# does
-# a layer norm compute for it?
+# does a layer norm compute for it?
 q_number_of_means = None  # a number
 
 # The features of a token have the variance 1e-5, and the layer norm has eps = 1e-5 (weight 1,
-# bias 0).
-# Which variance do the normalised features have?
+# bias 0). Which variance do the normalised features have?
 q_variance_beside_eps = None  # a number
 
 # The same number is added to *all* features of a token (say, 5 to each of its 64 features). Which
@@ -303,13 +301,11 @@ q_variance_beside_eps = None  # a number
 q_shifted_token = None  # one of the options, in quotes
 
 # A query spreads its weight evenly over 8 keys, 1/8 each. In training, dropout with p = 0.25
-# happens
-# to drop 3 of them. What is the sum of the row then? Three decimals.
+# happens to drop 3 of them. What is the sum of the row then? Three decimals.
 q_dropped_row = None  # a number
 
 # Somebody finds that rows of weights do not sum to 1 in training, and divides every row by its
-# sum
-# after dropout. What does that change?
+# sum after dropout. What does that change?
 #
 # - `"meadow"`: Nothing but the scale, which the next layer norm removes.
 # - `"flint"`: It repairs a mistake, since weights have to be a distribution.
@@ -319,8 +315,7 @@ q_dropped_row = None  # a number
 q_rows_made_to_sum_to_one = None  # one of the options, in quotes
 
 # Somebody forgets the ReLU between `linear1` (d to 4·d) and `linear2` (4·d to d) of an encoder
-# block.
-# What can the network of that block then compute?
+# block. What can the network of that block then compute?
 #
 # - `"lantern"`: Nothing that a single `nn.Linear(d, d)` could not.
 # - `"harbor"`: More than with it, since no feature is cut off at 0.
@@ -329,8 +324,7 @@ q_rows_made_to_sum_to_one = None  # one of the options, in quotes
 q_without_relu = None  # one of the options, in quotes
 
 # In a stack of 12 encoder blocks, follow the path that leads from the input past all sublayers to
-# the
-# output of the last block. Through how many layer norms does it go, post-norm and pre-norm?
+# the output of the last block. Through how many layer norms does it go, post-norm and pre-norm?
 #
 # - `"cobalt"`: post-norm 24, pre-norm 24
 # - `"willow"`: post-norm 24, pre-norm 0
@@ -343,8 +337,7 @@ q_norms_on_the_path = None  # one of the options, in quotes
 q_block_parameters = None  # a number
 
 # Which of these models can tell "dog bites man" from "man bites dog", if its output is the mean
-# over
-# its tokens? Tokens are the same three vectors both times, and nothing is added to them.
+# over its tokens? Tokens are the same three vectors both times, and nothing is added to them.
 #
 # - `"basalt"`: A layer of self-attention with many heads
 # - `"clover"`: A stack of twelve encoder blocks without a mask
@@ -362,8 +355,7 @@ q_row_after_permutation = None  # a number
 q_layers_to_see_all = None  # a number
 
 # An image is shifted to the right by 3 pixels. What does the output of a convolution (kernel 3,
-# stride
-# 1, padded with zeros) do?
+# stride 1, padded with zeros) do?
 #
 # - `"marble"`: It stays as it was.
 # - `"thistle"`: It moves by 3 pixels, exactly, everywhere.
@@ -372,8 +364,7 @@ q_layers_to_see_all = None  # a number
 q_shifted_image = None  # one of the options, in quotes
 
 # In a heat map of one head, the brightest cell of the row "it" lies in the column "animal". Which
-# of
-# these follows from it?
+# of these follows from it?
 #
 # - `"topaz"`: In this head, "animal" has the largest weight in the mixture that "it" gets.
 # - `"spruce"`: The model has understood that "it" stands for the animal.

@@ -177,3 +177,19 @@ def test_the_course_s_own_trees_are_up_to_date():
     from pathlib import Path
 
     assert build.stale(Path(__file__).parents[2]) == []
+
+
+def test_comments_of_a_module_are_filled_by_paragraphs():
+    long = " ".join(["word"] * 19)  # 94 characters
+    text = f"{long} and\nsome more.\n\nshort\nlines\n\n- `a`: {long}\n- `b`: short"
+    assert build._commented(text) == [
+        f"# {long}",
+        "# and some more.",
+        "#",
+        "# short",
+        "# lines",
+        "#",
+        f"# - `a`: {long[:-5]}",  # of 96 at most
+        "#   word",
+        "# - `b`: short",
+    ]
