@@ -239,7 +239,7 @@ class TestDrawing:
         assert case.separates == ("third",)
 
     def test_a_check_names_no_hidden_case(self, course):
-        tail = '''
+        tail = """
 
 @half.check("for both", cases=["shown", "kept_back"])
 def for_both(view):
@@ -249,7 +249,7 @@ def for_both(view):
 @half.check("for a hidden one", cases=["kept_back"])
 def for_a_hidden_one(view):
     return None
-'''
+"""
         half = load_pack(course(half=HALF.format(head=HEAD) + tail), "ps0")
         assert [check.cases for check in half.draw("half", "1").checks] == [
             ("shown", "kept_back"), ("kept_back",),

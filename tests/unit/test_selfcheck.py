@@ -61,7 +61,6 @@ class TestReading:
         with pytest.raises(KeyError):
             load_key(folder).spec("triple")
 
-
     def test_what_does_no_harm_is_written_once(self):
         course = Path(__file__).parents[2]
         pack = load_pack(course, "ps1_numpy_attention")
