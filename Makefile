@@ -13,7 +13,7 @@ LIGHT := .venv/.installed-dev
 FULL := .venv/.installed-dev-torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint build bench kinds clean
+.PHONY: help demo test soak lint build bench kinds counts clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench: $(FULL) ## run the benchmarks
 
 kinds: $(FULL) ## count the kinds of mistakes that are caught and named
 	@$(BIN)/python -m benchmarks.kinds $(ARGS)
+
+counts: $(FULL) ## count exercises, cases, misconceptions, questions and facts
+	@$(BIN)/python -m benchmarks.counts $(ARGS)
 
 clean: ## delete caches and built archives; .venv, submissions and grades stay
 	rm -rf build dist htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
