@@ -201,7 +201,7 @@ def validate(
     course: CourseOption = None,
 ) -> None:
     """Measure the pack: are right variants accepted, wrong ones caught and named?"""
-    from autograder.report.terminal import print_validation
+    from autograder.report.terminal import print_validations
     from autograder.validate import to_json
     from autograder.validate import validate as examine
 
@@ -210,8 +210,7 @@ def validate(
     if str(json_file) == "-":
         print(as_text, end="")
     else:
-        for report in reports:
-            print_validation(report, matrix=matrix)
+        print_validations(reports, matrix=matrix)
         if json_file is not None:
             json_file.write_text(as_text, "utf-8")
     raise typer.Exit(0 if all(report.well for report in reports) else 1)

@@ -106,7 +106,7 @@ def print_validation(report: PackReport, *, matrix: bool = False) -> None:
     """The quality of a pack: a table for people, then every complaint as a sentence."""
     out = console()
     table = Table(title=f"{report.assignment}: {'well' if report.well else 'weak'}")
-    for heading in ("exercise", "cases", "reference", "alternatives", "misconceptions", "apart"):
+    for heading in ("exercise", "cases", "reference", "alternatives", "named", "apart"):
         table.add_column(heading, justify="left" if heading == "exercise" else "right")
     for item in report.exercises:
         table.add_row(
@@ -114,7 +114,7 @@ def print_validation(report: PackReport, *, matrix: bool = False) -> None:
             str(len(item.matrix)),
             "passes" if item.reference_passes else "fails",
             f"{item.alternatives_passed} of {item.alternatives}",
-            f"{item.named} of {item.misconceptions} named",
+            f"{item.named} of {item.misconceptions}",
             "in kind" if item.separation is None else f"{item.separation:.3g}×",
         )
     out.print(table)
@@ -131,6 +131,17 @@ def print_validation(report: PackReport, *, matrix: bool = False) -> None:
         f"{sum(i.misconceptions for i in names)} misconceptions caught and named, "
         f"{sum(i.blind_cases for i in names)} blind cases."
     )
+
+
+def print_validations(reports: Sequence[PackReport], *, matrix: bool = False) -> None:
+    """The quality of several packs, and in one line what to make of them all."""
+    for report in reports:
+        print_validation(report, matrix=matrix)
+    if len(reports) > 1:
+        weak = [report.assignment for report in reports if not report.well]
+        count = sum(len(report.exercises) for report in reports)
+        found = f"weak: {', '.join(weak)}" if weak else "all well"
+        console().print(f"{count} exercises in {len(reports)} sets, {found}.")
 
 
 def _matrix(item: ExerciseReport) -> Table:

@@ -1,6 +1,7 @@
 """The command: exit statuses, one sentence for a mistake, no traceback."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -88,6 +89,17 @@ class TestValidate:
         report = json.loads((course / "report.json").read_text("utf-8"))
         assert report[0]["well"]
         assert report[0]["exercises"][0]["matrix"]["five"] == ["squared", "left_alone"]
+
+    @pytest.mark.parametrize(
+        ("wrong", "last"), [("", "all well."), ("+ 1", "weak: ps0_other.")], ids=["well", "weak"]
+    )
+    def test_two_sets_end_with_a_line_for_both(self, course, run, wrong, last):
+        other = shutil.copytree(course / "solutions" / NAME, course / "solutions" / "ps0_other")
+        changed = DOUBLE.replace("return x + x", f"return x + x {wrong}")
+        (other / "double.py").write_text(changed, "utf-8")
+        status, out, _ = run("validate")
+        assert status == bool(wrong)
+        assert out.splitlines()[-1] == f"2 exercises in 2 sets, {last}"
 
     def test_without_the_one_case_that_sees_a_misconception(self, course, run):
         """Doubling ones hides nothing of left_alone, but 2·2 = 2²."""
