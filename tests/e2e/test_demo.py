@@ -18,7 +18,15 @@ COUNT = 4  # one right, one with a mistake, one with two, one who did half
 WITH_NBGRADER = ("ps1_numpy_attention", "ps6_transformer_block")
 
 
-@pytest.fixture(scope="module", params=assignments_of(COURSE))
+# One on NumPy, one on PyTorch and the one that is given an exercise; the others in `make soak`.
+QUICK = ("ps1_numpy_attention", "ps2_torch_attention", "ps6_transformer_block")
+SETS = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.soak)
+    for name in assignments_of(COURSE)
+]
+
+
+@pytest.fixture(scope="module", params=SETS)
 def graded(request, tmp_path_factory):
     """(students, their results by name, the folder, what was printed)."""
     folder = tmp_path_factory.mktemp("demo") / "class"

@@ -92,7 +92,15 @@ def _execute(name: str, folder: Path) -> list[dict[str, Any]]:
     return cells
 
 
-@pytest.fixture(scope="module", params=assignments_of(ROOT))
+# One on NumPy, one on PyTorch and the one that is given an exercise; the others in `make soak`.
+QUICK = ("ps1_numpy_attention", "ps2_torch_attention", "ps6_transformer_block")
+SETS = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.soak)
+    for name in assignments_of(ROOT)
+]
+
+
+@pytest.fixture(scope="module", params=SETS)
 def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tried:
     name: str = request.param
     parent = tmp_path_factory.mktemp(name)
