@@ -104,7 +104,7 @@ def validate(
         todo.sort(key=lambda item: -len(packs[item[0]].sources[item[1]]))
         # not forked: PyTorch's threads do not survive that
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context) as pool:
+        with ProcessPoolExecutor(workers, context, initializer=_single_threaded) as pool:
             work = [(course, *item, seed) for item in todo]
             found = list(pool.map(_examine_elsewhere, *zip(*work, strict=True)))
     reports = dict(zip(todo, found, strict=True))
@@ -140,6 +140,11 @@ def _pack_report(assignment: str, seed: str, reports: Sequence[ExerciseReport]) 
 def _loaded(course: Path, assignment: str) -> Pack:
     """Loaded once in a process that was started for one command."""
     return load_pack(course, assignment)
+
+
+def _single_threaded() -> None:
+    """One thread for each process: those of PyTorch would fight over the same cores."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # read when PyTorch is imported, which is later
 
 
 def _examine_elsewhere(course: Path, assignment: str, name: str, seed: str) -> ExerciseReport:
