@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograder.numerics import HALF_TYPES, unit_in_last_place
+from autograder.source_trees import parse_expression
 from autograder.specification import CallView, CaseView
 
 # A sum of n terms that are each right to the tolerance of the values is right to this:
@@ -216,7 +217,7 @@ def evaluate(expression: str, names: Mapping[str, int]) -> float:
             return float(names[node.id])
         raise ValueError(f"{ast.unparse(node)} in {expression!r} is no size, number or operation")
 
-    return value(ast.parse(expression, mode="eval").body)
+    return value(parse_expression(expression))
 
 
 def _first(messages: Iterator[str | None]) -> str | None:

@@ -25,6 +25,7 @@ from autograder.forbidden import watched_for
 from autograder.observe.inprocess import observe
 from autograder.pairs import Merger, pairs_of
 from autograder.program import Call, Observed, Program, Step
+from autograder.source_trees import parse_source
 from autograder.specification import (
     BuiltinCheck,
     Case,
@@ -382,7 +383,7 @@ def _in_order(exercises: Sequence[Exercise]) -> list[Exercise]:
 
 def definition_of(source: str, name: str) -> ast.FunctionDef | ast.ClassDef:
     """The syntax node of an exercise in its file."""
-    for node in ast.parse(source).body:
+    for node in parse_source(source).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
             return node
     raise AuthoringError(f"no def or class called {name}")

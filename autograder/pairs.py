@@ -16,6 +16,7 @@ from typing import Any
 from autograder.form_code import Once, as_method, as_tree, copied, function_of, method_of, unpacked
 from autograder.merging import Changed, merges
 from autograder.normal_form import Forms, NoForm
+from autograder.source_trees import parse_source
 from autograder.syntax_trees import key
 
 # Different ways to merge one pair that are tried; the first is nearly always the one.
@@ -152,7 +153,7 @@ def _definitions(source: str, exercise: str) -> dict[str, ast.FunctionDef | ast.
     """Functions and classes of a file; of one name the misconception, else the last."""
     found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
     sure: set[str] = set()
-    for node in ast.parse(source).body:
+    for node in parse_source(source).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name not in sure:
             found[node.name] = node
             if any(_registers(decorator, exercise) for decorator in node.decorator_list):

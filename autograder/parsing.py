@@ -23,6 +23,7 @@ from autograder.magics import (
     without_indent,
     without_magics,
 )
+from autograder.source_trees import parse_source
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _parse(source: str, cell: Cell) -> list[_Piece] | BrokenCell:
 def _tree(source: str) -> ast.Module | tuple[int, str]:
     """The syntax tree, or the line and the words of what is wrong."""
     try:
-        return ast.parse(source)
+        return parse_source(source)
     except (SyntaxError, ValueError) as error:
         strange = next((i for i, line in enumerate(source.split("\n"), 1) if _STRANGE(line)), None)
         if strange is not None:

@@ -20,6 +20,7 @@ from autograder.observe.values import SPECIAL
 from autograder.pack import Pack
 from autograder.program import Call, Program
 from autograder.results_view import one_line
+from autograder.source_trees import parse_source
 from autograder.specification import Case
 from autograder.stubs import student_code
 from autograder.wire import observed_from_wire, program_to_wire
@@ -76,7 +77,7 @@ def references_of(pack: Pack) -> dict[str, Reference]:
 
 
 def _imports(source: str) -> Iterator[str]:
-    for node in ast.parse(source).body:
+    for node in parse_source(source).body:
         if isinstance(node, ast.Import):
             names = [item.name for item in node.names]
         elif isinstance(node, ast.ImportFrom):

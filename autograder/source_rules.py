@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 
 from autograder.exercise import Exercise
+from autograder.source_trees import parse_source
 from autograder.specification import CustomCheck
 
 ALLOWED_IN_PUBLIC_CHECKS = {"numpy", "np", "torch", "math", "Interval", "Verdict"}
@@ -43,7 +44,7 @@ def broken_rules(exercise: Exercise) -> Iterator[str]:
 def _expressions(source: str) -> list[str]:
     """Operations and calls of a reference, without white space, long enough to mean something."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(textwrap.dedent(source))):
+    for node in ast.walk(parse_source(textwrap.dedent(source))):
         if isinstance(node, (ast.BinOp, ast.Call, ast.Subscript)):
             text = "".join(ast.unparse(node).split())
             if len(text) >= 3:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from autograder.exercise import Exercise
 from autograder.pack import Given, definition_of
 from autograder.quiz import Question
+from autograder.source_trees import parse_source
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
@@ -48,8 +49,8 @@ def given_cell(given: Given) -> str:
 
 def _imports_for(cell: str, source: str) -> Iterator[str]:
     """Import lines of a file that a cell cut from it needs, beside those that every set has."""
-    used = {part.id for part in ast.walk(ast.parse(cell)) if isinstance(part, ast.Name)}
-    for node in ast.parse(source).body:
+    used = {part.id for part in ast.walk(parse_source(cell)) if isinstance(part, ast.Name)}
+    for node in parse_source(source).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 bound = alias.asname or alias.name.partition(".")[0]
@@ -156,7 +157,7 @@ def student_code(source: str, function: str, name: str) -> str:
     before = -1
     while len(helpers) > before:
         before = len(helpers)
-        for place, item in enumerate(ast.parse(source).body):
+        for place, item in enumerate(parse_source(source).body):
             if place not in helpers and _bound_by(item) & wanted:
                 wanted |= _names_in(item)
                 helpers[place] = (

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[2] / "autograder"
 
 ORDER = [
     "result",
+    "source_trees",
     "observe.protocol",
     "observe.session",
     "observe.values",
