@@ -23,7 +23,7 @@ from autograder import __version__
 from autograder.forbidden import watched_for
 from autograder.judge import judge_case
 from autograder.numerics import Bound
-from autograder.observe.protocol import Array, Opaque
+from autograder.observe.protocol import Array, Opaque, ProtocolError
 from autograder.program import Observed
 from autograder.specification import (
     BuiltinCheck,
@@ -49,6 +49,7 @@ SEED = "selfcheck"  # of the fixed public cases
 MAX_BYTES = 1_000_000
 _METADATA = "autograder"
 _FLOATS = "numbers"  # all single numbers of results, in one tensor
+_NOT_OF_THE_FORM = (ValueError, KeyError, TypeError, AttributeError)
 
 
 class KeyUnusable(Exception):
@@ -273,7 +274,7 @@ def load_key(folder: Path) -> Key:
         reader = _Reader(tensors)
         functions = _LazyChecks(folder, document["assignment"])
         specs = tuple(_spec_from_plain(plain, reader, functions) for plain in document["exercises"])
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (SafetensorError, ProtocolError, OSError, *_NOT_OF_THE_FORM) as error:
         raise KeyUnusable(
             f"{path} is damaged ({type(error).__name__}); copy it again from where you got the "
             "assignment"
@@ -290,6 +291,11 @@ def load_key(folder: Path) -> Key:
 def _refuse_other_versions(document: Mapping[str, Any]) -> None:
     """Keys go with the package that made them, up to the last part of its version."""
     made_by = str(document.get("version", "?"))
+    if made_by == __version__ and document.get("format") in range(FORMAT):
+        raise KeyUnusable(
+            f"this assignment's {KEY_FILE} is of an older form than your attention-autograder "
+            f"{__version__} reads; get the assignment's folder again"
+        )
     ours = __version__.split(".")[:2]
     if document.get("format") != FORMAT or made_by.split(".")[:2] != ours:
         raise KeyUnusable(

@@ -109,6 +109,20 @@ class TestUnusable:
         with pytest.raises(KeyUnusable, match="is damaged"):
             load_key(tmp_path)
 
+    def test_observations_of_another_form(self, folder):
+        def change(document):
+            case = document["exercises"][0]["cases"][0]
+            case["explanations"] = dict.fromkeys(case["explanations"], "nothing of the kind")
+
+        rewrite(folder, change)
+        with pytest.raises(KeyUnusable, match=r"is damaged \(ProtocolError\); copy it again"):
+            load_key(folder)
+
+    def test_an_older_form_of_the_same_version(self, folder):
+        rewrite(folder, lambda document: document.update(format=1))
+        with pytest.raises(KeyUnusable, match=r"of an older form .* get the assignment's folder"):
+            load_key(folder)
+
     def test_another_version_says_which_to_install(self, folder):
         rewrite(folder, lambda document: document.update(version="7.3.1"))
         with pytest.raises(
