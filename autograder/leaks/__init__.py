@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from autograder.leaks.patterns import Tokens, tokens_of
 from autograder.leaks.places import Place, leaves, members, places_of, readings
-from autograder.leaks.secrets import Known, Secret, Tokens, secrets_of, tokens_of
+from autograder.leaks.secrets import Known, Secret, secrets_of
 from autograder.pack import assignments_of
 from autograder.signature import AuthoringError
 

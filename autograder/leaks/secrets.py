@@ -13,40 +13,36 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import re
 import tokenize
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from autograder.leaks.patterns import (
+    TEXT,
+    Tokens,
+    code_patterns,
+    text_patterns,
+    tokens_of,
+    windows,
+)
 from autograder.leaks.places import fingerprint
 from autograder.quiz import Question, load_quiz
 from autograder.signature import AuthoringError
 
-# A line of code with fewer words and signs says nothing: `n = X.shape[1]` has 8.
-LINE, PAIR, WINDOW = 9, 12, 14
 # What is looked for where it is not at home: in the releases of other sets, in the package.
 STRONG = 30
-# Words of a text: the whole of it, and windows of it.
-TEXT, TEXT_WINDOW, TEXT_STRONG = 4, 8, 16
+TEXT_STRONG = 16  # of a text: words
 # Names in a compiled function, with fewer of which it could be anybody's.
 NAMES = 4
 # Digits from which a number is one of a kind.
 DIGITS = 4
 
-Tokens = tuple[str, ...]
 
 _LAYOUT = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT)
-_TOKEN = re.compile(r"\w+|[^\w\s\"'“”\\`]")
-
-
-def tokens_of(text: str) -> Tokens:
-    """Words and signs, without white space and quotes."""
-    return tuple(_TOKEN.findall(text))
 
 
 @dataclass(frozen=True)
@@ -280,41 +276,6 @@ def _read_lines(source: str) -> tuple[list[tuple[int, Tokens]], list[tuple[int, 
             start = start if words else row
             words.append(text)
     return lines, comments
-
-
-def code_patterns(lines: Sequence[Tokens], *, whole: bool) -> list[Tokens]:
-    """Lines that say enough, windows of long ones, pairs of short ones.
-
-    whole: a body that is one short line, such as `return K.T @ Q`, counts too.
-    """
-    found = [line for line in lines if len(line) >= LINE]
-    found += [window for line in lines for window in windows(line, WINDOW)]
-    for one, other in pairwise(lines):
-        if len(pair := (*one, *other)) >= PAIR and min(len(one), len(other)) < LINE:
-            found.append(pair)
-    if whole and len(lines) == 1 and 4 <= len(lines[0]) < LINE:
-        found.append(lines[0])
-    return found
-
-
-def text_patterns(text: str) -> list[Tokens]:
-    """A text of some words, and windows of a long one."""
-    words = tokens_of(text)
-    parts = [words] if len(words) <= TEXT_WINDOW else windows(words, TEXT_WINDOW)
-    return [part for part in parts if _says_something(part)]
-
-
-def _says_something(tokens: Tokens) -> bool:
-    """Whether there are words enough among them, not numbers and signs alone."""
-    return sum(token.isalpha() and len(token) > 1 for token in tokens) >= TEXT
-
-
-def windows(tokens: Sequence[str], size: int) -> list[Tokens]:
-    """Overlapping parts of that size, so that half of a long text is found too."""
-    if len(tokens) < size:
-        return []
-    starts = [*range(0, len(tokens) - size, max(size // 2, 1)), len(tokens) - size]
-    return [tuple(tokens[start : start + size]) for start in starts]
 
 
 def _read_question(known: Known, question: Question) -> None:

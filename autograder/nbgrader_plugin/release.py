@@ -19,6 +19,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from autograder import build, stubs
+from autograder.companions import companions
 from autograder.nbgrader_plugin import NbgraderError, configure
 from autograder.nbgrader_plugin.courses import (
     course_of,
@@ -57,7 +58,7 @@ class AddCompanions(NbGraderPreprocessor):
         if about["notebook"] == about["assignment"] and has_solutions(course, about["assignment"]):
             build.normalised(nb)  # in place
             pack = load_pack(course, about["assignment"])
-            files = build.companions(pack, load_quiz(pack.folder), nb)
+            files = companions(pack, load_quiz(pack.folder))
             resources.setdefault("outputs", {}).update(files)
         return nb, resources
 

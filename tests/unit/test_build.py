@@ -6,7 +6,7 @@ import shutil
 import nbformat
 import pytest
 
-from autograder import build
+from autograder import build, companions
 from autograder.pack import load_pack
 from autograder.quiz import load_quiz
 from tests.unit.courses import DOUBLE, NAME, make_course
@@ -182,7 +182,7 @@ def test_the_course_s_own_trees_are_up_to_date():
 def test_comments_of_a_module_are_filled_by_paragraphs():
     long = " ".join(["word"] * 19)  # 94 characters
     text = f"{long} and\nsome more.\n\nshort\nlines\n\n- `a`: {long}\n- `b`: short"
-    assert build._commented(text) == [
+    assert companions._commented(text) == [
         f"# {long}",
         "# and some more.",
         "#",

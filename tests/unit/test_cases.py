@@ -32,8 +32,9 @@ from autograder.cases import (  # noqa: E402
 from autograder.checks import largest_allocation, no_leak  # noqa: E402
 from autograder.exercise import AuthoringError  # noqa: E402
 from autograder.judge import judge  # noqa: E402
+from autograder.key_writing import make_key  # noqa: E402
 from autograder.program import Call, Program  # noqa: E402
-from autograder.selfcheck import load_key, make_key  # noqa: E402
+from autograder.selfcheck import load_key  # noqa: E402
 from tests.unit.trial import Trial, failed_checks, trial_of  # noqa: E402
 
 

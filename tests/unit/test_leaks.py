@@ -23,7 +23,8 @@ import pytest
 from safetensors.numpy import save
 
 from autograder import leaks
-from autograder.leaks.secrets import secrets_of, tokens_of, windows
+from autograder.leaks.patterns import tokens_of, windows
+from autograder.leaks.secrets import secrets_of
 from autograder.quiz import load_quiz
 from autograder.signature import AuthoringError
 from tests.unit.courses import NAME, make_course

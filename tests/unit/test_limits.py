@@ -12,10 +12,11 @@ from jaxtyping import Float
 from autograder import ExerciseLimits, exercise
 from autograder.evaluation import evaluate
 from autograder.grading import DEFAULT_LIMITS, Assignment, grade_submission
+from autograder.key_writing import make_key
 from autograder.observe.session import Limits
 from autograder.observe.spawned import SpawnedSession
 from autograder.parsing import Cell, parse
-from autograder.selfcheck import KEY_FILE, load_key, make_key
+from autograder.selfcheck import KEY_FILE, load_key
 from autograder.signature import AuthoringError
 from autograder.submission import Submission
 from tests.unit.trial import pack_of

@@ -9,9 +9,10 @@ from safetensors.numpy import load, save
 
 from autograder import __version__, build
 from autograder.judge import judge, judge_case
+from autograder.key_writing import make_key
 from autograder.pack import load_pack
 from autograder.quiz import load_quiz
-from autograder.selfcheck import KEY_FILE, SEED, KeyUnusable, load_key, make_key
+from autograder.selfcheck import KEY_FILE, SEED, KeyUnusable, load_key
 from tests.unit.courses import NAME, make_course
 
 
