@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 # The number of test processes, each for whole files; empty runs the tests in one, in order.
-AUTOGRADER_TEST_JOBS ?=
+AUTOGRADER_TEST_JOBS ?= 2
 # More arguments for pytest or the benchmarks, as in `make test ARGS="-k softmax"`.
 ARGS ?=
 
@@ -19,7 +19,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1	/p' $(MAKEFILE_LIST)
 	@echo
 	@echo '  PYTHON=python3.12 chooses the Python that makes .venv;'
-	@echo '  AUTOGRADER_TEST_JOBS=2 runs the tests in two processes; ARGS="-k softmax" is passed on.'
+	@echo '  AUTOGRADER_TEST_JOBS= runs the tests in one process; ARGS="-k softmax" is passed on.'
 
 demo: $(LIGHT) ## grade a synthetic class and say where the pages are
 	@$(BIN)/autograder demo $(ARGS)
