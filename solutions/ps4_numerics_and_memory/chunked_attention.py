@@ -119,6 +119,15 @@ def large(rng):
     return _arguments(Q, K, V, 2)
 
 
+@chunked_attention.case("large scores, the largest in the first chunk", separates=["no_maximum"])
+def large_first(rng):
+    # scores from 128 down, which exp cannot take; the first chunk's maximum would serve for all
+    Q, K, V = _inputs(rng, n_q=3, n_k=7, d_k=4, d_v=2)
+    Q, K = (torch.round(4.0 * tensor) / 4.0 for tensor in (Q, K))  # so that products are exact
+    Q[:, 0], K[:, 0] = 16.0, 16.0 - torch.arange(7.0) / 4.0
+    return _arguments(Q, K, V, 2)
+
+
 @chunked_attention.case("two leading dimensions", separates=["chunks_averaged", "not_scaled"])
 def batch_and_heads(rng):
     Q, K, V = _inputs(rng, 2, 3, n_q=4, n_k=6, d_k=5, d_v=7)
