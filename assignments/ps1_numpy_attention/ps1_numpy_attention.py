@@ -183,3 +183,49 @@ q_column_layout = None  # one of the options, in quotes
 # every entry has **mean 1** instead of mean 0. The width is d_k = 48. What is the variance of the
 # unscaled score q·k?
 q_variance_with_mean = None  # a number
+
+# Tokens have 6 features, and all three matrices have shape (4, 6). `W_q` stays as it is. Which
+# other shapes may `W_k` and `W_v` be given, so that `self_attention` still runs?
+#
+# - `"lagoon"`: `W_k` (3, 6) and `W_v` (4, 6)
+# - `"bronze"`: `W_k` (4, 6) and `W_v` (4, 3)
+# - `"walnut"`: `W_k` (6, 4) and `W_v` (6, 4)
+# - `"meadow"`: `W_k` (4, 6) and `W_v` (3, 6)
+q_fitting_widths = None  # one of the options, in quotes
+
+# Queries and keys have width d_k = 64, and their entries are independent with mean 0 and
+# variance 1. Somebody divides the queries by √d_k and then calls a library that scales the scores
+# by itself. What is the **standard deviation** of the scores that reach the softmax?
+q_twice_scaled = None  # a number
+
+# The largest entries of three columns of scores are 10, −600 and −900. Inside a column the
+# entries differ by no more than 2. Somebody subtracts 10, the largest entry of the *whole*
+# matrix, and computes the rest of the softmax in float64. Which columns of the weights are NaN?
+#
+# - `"pepper"`: no column at all
+# - `"harbor"`: column 2 alone
+# - `"cinder"`: columns 1 and 2
+# - `"velvet"`: columns 0, 1 and 2
+q_which_columns = None  # one of the options, in quotes
+
+# The scaled scores of one query for three keys are ln 1, ln 3 and ln 4, and the three values are
+# single numbers: 8, 4 and 2. What is the output for this query?
+q_soft_lookup = None  # a number
+
+# Now the entries of queries and keys are independent with mean 0 and **standard deviation 0.5**.
+# The width is d_k = 48. What is the variance of a *scaled* score q·k/√d_k?
+q_variance_with_spread = None  # a number
+
+# Somebody begins with `W_q` equal to `W_k`, so that the query of a token is also its key. The
+# entries are independent with mean 0 and variance 1, and d_k = 64. What is, on average, the
+# *scaled* score of a token with itself?
+q_diagonal_score = None  # a number
+
+# In a layer every query is sure: one weight is 1 and all others are 0, to the last digit. Which
+# of the three matrices still get a gradient that is not 0?
+#
+# - `"timber"`: `W_q` and `W_k` only
+# - `"saffron"`: `W_q`, `W_k` and `W_v`
+# - `"orchid"`: none of the three
+# - `"gravel"`: `W_v`, and no other
+q_sure_queries = None  # one of the options, in quotes
