@@ -8,42 +8,25 @@ stderr: nbgrader takes any byte there for a failure.
 from __future__ import annotations
 
 import contextlib
-import html
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from autograder.cards import Card, Progress, card_for
 from autograder.checks import PackFault
 from autograder.judge import infrastructure, judge, missing
 from autograder.observe.inprocess import observe
+from autograder.picture import Picture, picture_of
+from autograder.program import Observed
 from autograder.result import ExerciseResult
 from autograder.selfcheck import KEY_FILE, Key, KeyUnusable, load_key
 from autograder.specification import ExerciseSpec
 
 _keys: dict[Path, tuple[float, Key]] = {}
-
-
-class Card:
-    """What a check says, as text and as HTML. All of it is in the text."""
-
-    def __init__(self, title: str, lines: Sequence[str], good: bool) -> None:
-        self.title, self.lines, self.good = title, tuple(lines), good
-
-    def __repr__(self) -> str:
-        return "\n".join([self.title, *self.lines])
-
-    def _repr_html_(self) -> str:
-        # a student's text is in here: everything is escaped
-        colour = "#1a7f37" if self.good else "#9a6700"
-        body = "".join(
-            f"<div style='white-space:pre-wrap'>{html.escape(line)}</div>" for line in self.lines
-        )
-        return (
-            f"<div role='status' style='border-left:4px solid {colour};padding:.4em .8em;"
-            f"margin:.2em 0'><strong>{html.escape(self.title)}</strong>{body}</div>"
-        )
+# What was checked last of each exercise: the object, and what came of it.
+_checked: dict[tuple[Path, str], tuple[object, ExerciseResult]] = {}
 
 
 def check(name: str | None = None) -> float:
@@ -63,11 +46,15 @@ def check(name: str | None = None) -> float:
         return 0.0
     specs = [key.spec(name)] if name is not None else list(key.specs)
     namespace = _user_namespace()
-    results = [check_live(spec, namespace) for spec in specs]
-    for result in results:
-        _show(card_for(result))
+    looked_at = [_look(spec, namespace) for spec in specs]
+    results = [result for result, _ in looked_at]
+    for spec, result in zip(specs, results, strict=True):
+        _checked[Path.cwd(), spec.name] = (namespace.get(spec.name), result)
+    progress = _progress(key, namespace)
+    for result, picture in looked_at:
+        _show(card_for(result, picture, progress if name is not None else None))
     if name is None:
-        _show(_overview(key, results))
+        _show(_overview(key, results, progress))
     # a builtin float between 0 and the points: nbgrader reads anything else as full marks
     return float(sum(result.score or 0.0 for result in results))
 
@@ -100,29 +87,37 @@ def read_back(question: str, answer: Any = None) -> float:
 
 def check_live(spec: ExerciseSpec, namespace: dict[str, Any]) -> ExerciseResult:
     """Judge what stands in a namespace, in this process."""
+    return _look(spec, namespace)[0]
+
+
+def _look(spec: ExerciseSpec, namespace: dict[str, Any]) -> tuple[ExerciseResult, Picture | None]:
+    """The result, and what was returned beside what was expected where values are wrong."""
     if spec.name not in namespace:
-        return missing(spec)
+        return missing(spec), None
     with _silence():
-        observations = {case.name: observe(namespace, case.program) for case in spec.cases}
+        observations: Mapping[str, Sequence[Observed]] = {
+            case.name: observe(namespace, case.program) for case in spec.cases
+        }
         try:
-            return judge(spec, observations)
+            result = judge(spec, observations)
         except (PackFault, KeyUnusable) as fault:
-            return infrastructure(spec, str(fault))
+            return infrastructure(spec, str(fault)), None
+        return result, picture_of(spec, observations) if result.outcome == "failed" else None
 
 
-def card_for(result: ExerciseResult) -> Card:
-    """The card of one exercise."""
-    if result.outcome == "passed":
-        title = f"✓ {result.name}: all public cases pass"
-        lines = [f"{result.max_score:g} points, if the hidden cases of grading pass too."]
-        return Card(title, lines, True)
-    if result.outcome == "missing":
-        return Card(f"○ {result.name}: not written yet", [], False)
-    first, *rest = result.feedback.split("\n")
-    return Card(f"✗ {first}", rest, False)
+def _progress(key: Key, namespace: Mapping[str, Any]) -> Progress:
+    """What is known of the set: what was checked, as long as it has not been defined anew."""
+    states, points = {}, 0.0
+    for spec in key.specs:
+        what, result = _checked.get((Path.cwd(), spec.name), (None, None))
+        states[spec.name] = "open"
+        if result is not None and what is namespace.get(spec.name) and result.outcome != "missing":
+            states[spec.name] = "passed" if result.outcome == "passed" else "failed"
+            points += result.score or 0.0
+    return Progress(states, points, sum(spec.points for spec in key.specs))
 
 
-def _overview(key: Key, results: Sequence[ExerciseResult]) -> Card:
+def _overview(key: Key, results: Sequence[ExerciseResult], progress: Progress) -> Card:
     """How many pass, and what of the saved files would be handed in and graded."""
     from autograder.files import Unreadable
     from autograder.student import SelfCheck, chosen_in
@@ -137,7 +132,7 @@ def _overview(key: Key, results: Sequence[ExerciseResult]) -> Card:
         lines = [f"Nothing would be graded: {problem}."]
     title = f"{len(passed)} of {len(results)} exercises pass"
     lines.append("Grading looks at the file as it is saved: save before you hand in.")
-    return Card(title, lines, len(passed) == len(results))
+    return Card(title, lines, len(passed) == len(results), progress=progress)
 
 
 def _key() -> Key:

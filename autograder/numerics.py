@@ -192,6 +192,14 @@ def compare(
     )
 
 
+def wrong_entries(
+    got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], tolerance: Tolerance
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which entries of two arrays of one shape are further apart than is tolerated."""
+    wrong: np.ndarray[Any, np.dtype[np.bool_]] = _errors(got, expected, tolerance)[1] > 1.0
+    return wrong
+
+
 def error_ratio(
     got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], tolerance: Tolerance
 ) -> float:

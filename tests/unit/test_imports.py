@@ -49,6 +49,8 @@ ORDER = [
     "failing_cases",
     "structure",
     "judge",
+    "picture",
+    "cards",
     "magics",
     "parsing",
     "files",

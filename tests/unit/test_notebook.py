@@ -9,6 +9,12 @@ import pytest
 from autograder import build, notebook
 from tests.unit.courses import NAME, make_course
 
+NOT_WRITTEN = """\
+○ double: not written yet
+  0 of 2 points.
+  The set: 0 of 1 exercises pass, 0 of 2 points.
+"""
+
 
 @pytest.fixture(scope="module")
 def assignment(tmp_path_factory):
@@ -43,7 +49,7 @@ class TestCheck:
 
     def test_not_defined(self, names, capsys):
         assert notebook.check("double") == 0.0
-        assert capsys.readouterr().out == "○ double: not written yet\n"
+        assert capsys.readouterr().out == NOT_WRITTEN
 
     def test_the_stub(self, names, capsys):
         def double(x):
@@ -51,7 +57,7 @@ class TestCheck:
 
         names["double"] = double
         assert notebook.check("double") == 0.0
-        assert capsys.readouterr().out == "○ double: not written yet\n"
+        assert capsys.readouterr().out == NOT_WRITTEN
 
     def test_an_exception_is_told_and_not_raised(self, names, capsys):
         names["double"] = lambda x: x["two"]
