@@ -195,5 +195,5 @@ def _plain_run(kind: str, run: str) -> str:
         return "".join(f"({unicodedata.normalize('NFKC', sign)})" for sign in run)
     plain = unicodedata.normalize("NFKC", run).translate(_SIGN)
     if kind == "<sub>":
-        return f"_{plain}"
+        return f"_{plain}" if plain.isalnum() else f"_{{{plain}}}"
     return f"**{plain}" if plain.isdigit() or len(plain) == 1 else f"**({plain})"
