@@ -315,29 +315,68 @@ def grade(
 
 @app.command()
 def export(
-    kind: Annotated[str, typer.Argument(help="csv or json.")],
+    kind: Annotated[str, typer.Argument(help="csv, json, canvas, moodle …: see docs/formats.md.")],
     assignment: Annotated[str, typer.Argument(help="The problem set.")],
     results: Annotated[
-        Path, typer.Option(help="The result document, as autograder grade --json wrote it.")
-    ],
+        Path | None,
+        typer.Option(help="The result document, as autograder grade --json wrote it."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="The file to write; by default standard output.")
     ] = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(help="The gradebook or list of students that the LMS itself exported."),
+    ] = None,
+    match: Annotated[
+        str | None, typer.Option(help="The roster's column that holds our students' names.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="The title of the LMS's column; by default the set's name.")
+    ] = None,
+    out_of: Annotated[
+        float | None, typer.Option(min=0.01, help="Scale scores to the LMS's points.")
+    ] = None,
+    student: Annotated[str | None, typer.Option(help="For gradescope: this one's alone.")] = None,
     byte_order_mark: Annotated[
         bool, typer.Option("--bom", help="Begin a CSV file with the mark that Excel looks for.")
     ] = False,
+    allow_unsandboxed: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unsandboxed",
+            help="For gradescope-autograder: grade there even where code cannot be isolated.",
+        ),
+    ] = False,
+    course: CourseOption = None,
 ) -> None:
-    """Write results for a spreadsheet or another program; infrastructure outcomes stay blank."""
-    from autograder.export import Options, read_results
+    """Write results for a spreadsheet, an LMS or another grader.
+
+    Infrastructure outcomes stay blank. Exit status 1 when a student is not in the roster.
+    """
+    from autograder.export import Options, export_course, kind_called, read_results
     from autograder.export import export as write
     from autograder.run import write_whole
 
-    data = write(kind, read_results(results, assignment), Options(byte_order_mark))
-    if output is None:
-        sys.stdout.buffer.write(data)
+    options = Options(byte_order_mark, roster, match, column, out_of, student, allow_unsandboxed)
+    if kind_called(kind).made_of == "course":
+        exported = export_course(kind, _course(course), assignment, options)
+    elif results is None:
+        raise CalledWrongly(
+            f"{kind} needs --results: the file that autograder grade {assignment} --json FILE wrote"
+        )
     else:
-        write_whole(output, data)
+        exported = write(kind, read_results(results, assignment), options)
+    if output is None:
+        sys.stdout.buffer.write(exported.data)
+        sys.stdout.flush()
+    else:
+        write_whole(output, exported.data)
         print(f"wrote {output}")
+    from autograder.report.terminal import print_left_out
+
+    print_left_out(exported.left_out, exported.remarks)
+    raise typer.Exit(1 if exported.left_out else 0)
 
 
 @app.command("import")

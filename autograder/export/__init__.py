@@ -1,10 +1,11 @@
 """Results for other programs: one module a kind, one function `write` in each.
 
-    data = export("csv", read_results(path, "ps1_numpy_attention"), Options())
+    exported = export("csv", read_results(path, "ps1_numpy_attention"), Options())
 
-A kind is registered in KINDS by its module. What all of them share: points are rounded once,
-an infrastructure outcome has no number (never a 0), and nothing that a student has chosen
-is taken by a spreadsheet for a formula (`spreadsheets`).
+A kind is registered in KINDS. What all of them share: points are rounded once, an
+infrastructure outcome has no number (never a 0), and nothing that a student has chosen
+is taken by a spreadsheet for a formula (`spreadsheets`) where it is not what the other
+program finds the student by.
 """
 
 from __future__ import annotations
@@ -12,15 +13,37 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
-from autograder.result import SCHEMA, ResultDocument, decode
+from autograder.result import SCHEMA, ResultDocument, SubmissionResult, decode
 
-# kind → (its module, what it is)
+
+@dataclass(frozen=True)
+class Kind:
+    """Where a kind is written, what it is, and from what.
+
+    made_of: "results", when `write` takes a result document and Options; "course", when it
+    takes the course's folder, the assignment's name and Options. with_roster: it fills in a
+    file that an LMS exported, and reads the options for that.
+    """
+
+    module: str
+    what: str
+    made_of: Literal["results", "course"] = "results"
+    with_roster: bool = False
+
+
 KINDS = {
-    "csv": ("spreadsheets", "a table for spreadsheets, a row a student"),
-    "json": ("plain_json", "scores and misconceptions by student, without the feedback"),
+    "csv": Kind("spreadsheets", "a table for spreadsheets, a row a student"),
+    "json": Kind("plain_json", "scores and misconceptions by student, without the feedback"),
+    "canvas": Kind("canvas", "Canvas's gradebook", with_roster=True),
+    "moodle": Kind("moodle", "grades to import, or a grading worksheet", with_roster=True),
+    "brightspace": Kind("brightspace", "D2L Brightspace's gradebook", with_roster=True),
+    "blackboard": Kind("blackboard", "Blackboard's Grade Center", with_roster=True),
+    "gradescope": Kind("gradescope", "a results.json for each student, in a zip file"),
+    "junit": Kind("junit", "JUnit XML, a suite a student"),
 }
 
 
@@ -30,19 +53,79 @@ class CannotExport(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """byte_order_mark: at the beginning of a CSV file, by which Excel knows that it is UTF-8."""
+    """What an export can be told.
+
+    byte_order_mark: at the beginning of a CSV file, by which Excel knows that it is UTF-8.
+    roster: what the LMS exported, with its own identifiers. match: the heading of the column
+    in it that holds our students' names. column: the title of the column of scores. out_of:
+    the points that the LMS gives, when it is not the set's: scores are scaled to it.
+    student: write this one's alone. allow_unsandboxed: for a ready autograder.
+    """
 
     byte_order_mark: bool = False
+    roster: Path | None = None
+    match: str | None = None
+    column: str | None = None
+    out_of: float | None = None
+    student: str | None = None
+    allow_unsandboxed: bool = False
 
 
-def export(kind: str, document: ResultDocument, options: Options | None = None) -> bytes:
-    """A result document as a file of that kind; CannotExport when there is no such kind."""
+@dataclass(frozen=True)
+class Exported:
+    """A file. left_out: students of ours who are not in it, each with the reason.
+
+    remarks: whole sentences on what one may not expect.
+    """
+
+    data: bytes
+    left_out: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def export(kind: str, document: ResultDocument, options: Options | None = None) -> Exported:
+    """A result document as a file of that kind. Raises CannotExport."""
+    options = options or Options()
+    known = kind_called(kind)
+    _refuse_unused(kind, known, options)
+    return _exported(_module(known).write(document, options))
+
+
+def export_course(
+    kind: str, course: Path, assignment: str, options: Options | None = None
+) -> Exported:
+    """What is made of the course itself, before there are results. Raises CannotExport."""
+    options = options or Options()
+    known = kind_called(kind)
+    _refuse_unused(kind, known, options)
+    return _exported(_module(known).write(course, assignment, options))
+
+
+def kind_called(kind: str) -> Kind:
+    """The kind of that name; CannotExport when there is none."""
     if kind not in KINDS:
-        known = "; ".join(f"{name} ({what})" for name, (_, what) in KINDS.items())
-        raise CannotExport(f"there is no export {kind}; there are: {known}")
-    module = importlib.import_module(f"autograder.export.{KINDS[kind][0]}")
-    data: bytes = module.write(document, options or Options())
-    return data
+        listed = "; ".join(f"{name} ({known.what})" for name, known in KINDS.items())
+        raise CannotExport(f"there is no export {kind}; there are: {listed}")
+    return KINDS[kind]
+
+
+def _module(kind: Kind) -> Any:
+    return importlib.import_module(f"autograder.export.{kind.module}")
+
+
+def _exported(found: bytes | Exported) -> Exported:
+    return Exported(found) if isinstance(found, bytes) else found
+
+
+def _refuse_unused(kind: str, known: Kind, options: Options) -> None:
+    """An option that would do nothing was meant to do something."""
+    if known.with_roster:
+        return
+    for name in ("roster", "match", "column", "out_of"):
+        if getattr(options, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            roster = ", ".join(key for key, each in KINDS.items() if each.with_roster)
+            raise CannotExport(f"{kind} takes no {option}; leave it out (it is for: {roster})")
 
 
 def read_results(path: Path, assignment: str) -> ResultDocument:
@@ -67,7 +150,24 @@ def read_results(path: Path, assignment: str) -> ResultDocument:
 
 
 def points(score: float | None) -> str:
-    """A score in digits, rounded to cents of a point; nothing where there is none."""
+    """A score in digits, rounded to cents of a point; nothing where there is none.
+
+    Never a thousands separator (Canvas reads 1,024 as 1.024), never an exponent.
+    """
     if score is None:
         return ""
     return f"{round(score, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
+
+
+def scaled(result: SubmissionResult, options: Options) -> str:
+    """A submission's score in digits, of `options.out_of` points when given; rounded once."""
+    if result.score is None or options.out_of is None or not result.max_score:
+        return points(result.score)
+    return points(result.score * options.out_of / result.max_score)
+
+
+def most(document: ResultDocument, options: Options) -> str:
+    """The points that a right submission gets, in digits."""
+    if options.out_of is not None:
+        return points(options.out_of)
+    return points(max((each.max_score for each in document.submissions), default=0.0))

@@ -12,6 +12,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from autograder.export import Options, points
 from autograder.result import ResultDocument, SubmissionResult
@@ -49,13 +50,29 @@ def write(document: ResultDocument, options: Options) -> bytes:
 
 
 def table(rows: Iterable[Sequence[str]], *, byte_order_mark: bool = False) -> bytes:
-    """Rows of texts, and of numbers from 0 up in digits, as CSV."""
+    """Rows of texts, and of numbers from 0 up in digits, as CSV; no text is a formula."""
+    spelled = ([as_cell(cell) for cell in row] for row in rows)
+    return raw_table(spelled, byte_order_mark=byte_order_mark)
+
+
+def raw_table(
+    rows: Iterable[Sequence[str]],
+    *,
+    delimiter: str = ",",
+    quote_all: bool = False,
+    encoding: str = "utf-8",
+    byte_order_mark: bool = False,
+) -> bytes:
+    """Rows as CSV with every cell as it is, for a program that knows what it wrote.
+
+    encoding: "utf-8", or one that brings its own mark ("utf-8-sig", "utf-16").
+    """
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")
-    for row in rows:
-        writer.writerow([as_cell(cell) for cell in row])
-    mark = BYTE_ORDER_MARK if byte_order_mark else b""
-    return mark + text.getvalue().encode("utf-8")
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n", quoting=quoting)
+    writer.writerows(rows)
+    mark = BYTE_ORDER_MARK if byte_order_mark and encoding == "utf-8" else b""
+    return mark + text.getvalue().encode(encoding)
 
 
 def _names(lists: Iterable[Sequence[str]]) -> list[str]:

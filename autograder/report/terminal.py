@@ -102,6 +102,15 @@ def print_import(report: Report, target: Path) -> None:
         out.print(Text(f"left out: {clean(path)}: {reason}"))
 
 
+def print_left_out(left_out: Sequence[tuple[str, str]], remarks: Sequence[str]) -> None:
+    """What an export says, on standard error: its file may go to standard output."""
+    out = Console(highlight=False, markup=False, soft_wrap=True, stderr=True)
+    for remark in remarks:
+        out.print(Text(clean(remark)))
+    for student, reason in left_out:
+        out.print(Text(f"left out: {clean(student)}: {reason}"))
+
+
 def print_validation(report: PackReport, *, matrix: bool = False) -> None:
     """The quality of a pack: a table for people, then every complaint as a sentence."""
     out = console()

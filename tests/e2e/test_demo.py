@@ -1,11 +1,16 @@
 """A small synthetic class of every set, graded in the real sandbox: who gets what, and why."""
 
+import csv
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
+from junitparser import JUnitXml
 
+from autograder.cli import app
 from autograder.demo import make_class, run_demo
+from autograder.export import KINDS
 from autograder.pack import assignments_of, load_pack
 from autograder.quiz import load_quiz
 from autograder.run import Run
@@ -82,3 +87,56 @@ def test_what_an_instructor_reads(graded):
     assert f"Made a class of {COUNT}" in printed
     for words in ("Results: ", "Gradebook: ", "Feedback: ", "Isolation: "):
         assert words in printed
+
+
+# A roster as each LMS exports it, with the names of the folders as logins.
+ROSTERS = {
+    "canvas": ("Student,ID,SIS Login ID,Section", "{0},{1},{0},1"),
+    "moodle": ("Username,Email address", "{0},{0}@example.org"),
+    "brightspace": ("OrgDefinedId,Username,End-of-Line Indicator", "#{1},#{0},#"),
+    "blackboard": ("Username,Student ID,{set} [Total Pts: 9 Score] |7", "{0},{1},"),
+}
+HEADING = {"brightspace": "{set} Points Grade", "blackboard": "{set} [Total Pts: 9 Score] |7"}
+
+
+def exported_scores(kind, folder, assignment, names):
+    """Student → score, by a reader that knows nothing of ours."""
+    target = folder / f"export.{kind}"
+    options = []
+    if kind in ROSTERS:
+        header, row = ROSTERS[kind]
+        lines = [header.format(set=assignment)]
+        lines += [row.format(name, number) for number, name in enumerate(names, 1)]
+        (folder / "roster.csv").write_text("\n".join(lines), "utf-8")
+        options = ["--roster", folder / "roster.csv"]
+    options += ["--results", folder / "result.json", "--output", target]
+    assert not app(["export", kind, assignment, *map(str, options)], standalone_mode=False)
+    if kind == "junit":
+        xml = JUnitXml.fromfile(str(target))
+        scores = {s.name: {p.name: p.value for p in s.properties()}["score"] for s in xml}
+    elif kind == "json":
+        found = json.loads(target.read_bytes())["submissions"]
+        scores = {each["student"]: each["score"] for each in found}
+    elif kind == "gradescope":
+        with zipfile.ZipFile(target) as archive:
+            scores = {
+                path.split("/")[0]: json.loads(archive.read(path))["score"]
+                for path in archive.namelist()
+            }
+    else:
+        key = {"csv": "student", "canvas": "SIS Login ID"}.get(kind, "Username")
+        heading = HEADING.get(kind, "score" if kind == "csv" else "{set}").format(set=assignment)
+        with target.open(newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row[key]]
+        scores = {row[key].lstrip("#"): row[heading] for row in rows}
+    return {name: float(score) for name, score in scores.items()}
+
+
+def test_every_export_holds_the_scores_of_the_document(graded):
+    _, _, results, folder, _ = graded
+    scores = {name: result["score"] for name, result in results.items()}
+    assignment = json.loads((folder / "result.json").read_bytes())["assignment"]
+    kinds = [name for name, kind in KINDS.items() if kind.made_of == "results"]
+    assert len(kinds) >= 8
+    for kind in kinds:
+        assert exported_scores(kind, folder, assignment, sorted(scores)) == scores, kind
