@@ -25,7 +25,7 @@ demo: $(LIGHT) ## grade a synthetic class and say where the pages are
 	@$(BIN)/autograder demo $(ARGS)
 
 test: $(FULL) ## run the tests, except the long ones
-	@$(BIN)/pytest -q $(if $(AUTOGRADER_TEST_JOBS),-n $(AUTOGRADER_TEST_JOBS) --dist loadfile) $(ARGS)
+	@$(BIN)/pytest -q $(if $(AUTOGRADER_TEST_JOBS),-n $(AUTOGRADER_TEST_JOBS) --dist loadfile --no-loadscope-reorder) $(ARGS)
 
 soak: $(FULL) ## run the tests that take minutes
 	@$(BIN)/pytest -q -m soak $(ARGS)

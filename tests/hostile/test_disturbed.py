@@ -18,6 +18,7 @@ if sys.platform != "linux":
 
 from tests.hostile.classes import Command, comparable, make_class, wait_until_gone
 from tests.hostile.world import descendants
+from tests.unit.courses import make_course, submit
 
 pytestmark = [
     pytest.mark.e2e,
@@ -27,9 +28,22 @@ pytestmark = [
 COUNT = 60
 
 
+# It ends with its time limit only.
+LOOPS = "def double(x):\n    while True:\n        pass\n"
+
+
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     return make_class(tmp_path_factory.mktemp("disturbed"), COUNT, 30)[0]
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory):
+    """A class that takes a while, whatever else the machine does."""
+    course = make_class(tmp_path_factory.mktemp("busy"), COUNT - 6, 30)[0]
+    for number in range(6):
+        submit(course, f"t{number}", LOOPS)
+    return course
 
 
 def is_one_sentence(said: str) -> bool:
@@ -46,9 +60,9 @@ def finishes(command: Command) -> None:
 
 
 @pytest.fixture
-def started(course, tmp_path):
+def started(busy, tmp_path):
     """A run that has written some results down, and not all."""
-    command = Command(course, tmp_path / "result.json")
+    command = Command(busy, tmp_path / "result.json")
     process = command.start()
     while command.written() < 5 and process.poll() is None:
         time.sleep(0.01)
@@ -186,7 +200,6 @@ def with_gradebook(tmp_path_factory):
     """A class whose assignment is built, and a gradebook that knows it."""
     from autograder import build
     from tests.hostile.classes import HONEST
-    from tests.unit.courses import make_course, submit
 
     course = make_course(tmp_path_factory.mktemp("gradebook"))
     build.build(course)
@@ -215,7 +228,7 @@ def test_a_gradebook_that_is_locked(with_gradebook, tmp_path):
     locked = sqlite3.connect(gradebook, isolation_level=None)
     try:
         locked.execute("begin exclusive")
-        done = command.run(seconds=15)
+        done = command.run(seconds=120)
     finally:
         locked.close()
     assert done.returncode == 2
