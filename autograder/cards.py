@@ -124,11 +124,16 @@ def card_for(
 # --- as HTML -----------------------------------------------------------------------------
 
 
-def _line(line: str) -> str:
+def labelled(line: str) -> tuple[str, str]:
+    """A line of a feedback as its label (“Next”), if it has one, and the sentence after it."""
     found = _LABELLED.fullmatch(line)
-    if found is None:
-        return f"<p>{html.escape(line.strip())}</p>"
-    label, text = found[1], sentence(found[2])
+    return ("", line.strip()) if found is None else (found[1], sentence(found[2]))
+
+
+def _line(line: str) -> str:
+    label, text = labelled(line)
+    if not label:
+        return f"<p>{html.escape(text)}</p>"
     kind = "next" if label in ("Next", "Then") else "cause"
     return f"<p class='{kind}'><b>{label}</b> {html.escape(text)}</p>"
 

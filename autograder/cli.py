@@ -277,7 +277,7 @@ def grade(
         str | None, typer.Option(help="nbgrader's database to write to, as a URL (sqlite:///…).")
     ] = None,
     feedback: Annotated[
-        Path | None, typer.Option(help="Write nbgrader's feedback pages to this folder.")
+        Path | None, typer.Option(help="Write a feedback page for each student here.")
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Keep results of an interrupted run.")

@@ -156,7 +156,9 @@ def run_demo(course: Path, assignment: str, folder: Path, students: int) -> int:
         allow_unsandboxed=True,  # all of this code is ours
     )
     status = run.execute()
-    first = next(iter(sorted((folder / "feedback").rglob("*.html"))), folder / "feedback")
+    first = next(
+        iter(sorted((folder / "feedback").rglob(f"{assignment}.html"))), folder / "feedback"
+    )
     print(f"Results:   {folder / 'result.json'}")
     print(
         f"Gradebook: {folder / 'gradebook.db'} (cd {folder.name}; nbgrader's formgrader shows it)"

@@ -103,6 +103,8 @@ class Run:
         if self.json_file is not None:
             write_whole(self.json_file, encode(finished))
         self._write_gradebook(finished)
+        if self.feedback is not None:
+            self._write_feedback(self.feedback, assignment, finished, submissions)
         return finished
 
     def _submissions(self) -> Mapping[str, Path]:
@@ -151,7 +153,7 @@ class Run:
             yield found
 
     def _write_gradebook(self, finished: ResultDocument) -> None:
-        if self.gradebook is None and self.feedback is None:
+        if self.gradebook is None:
             return
         from autograder import nbgrader_plugin
 
@@ -163,6 +165,29 @@ class Run:
             nbgrader_plugin.write_feedback(
                 self.course, self.assignment, self.feedback, self.gradebook
             )
+
+    def _write_feedback(
+        self,
+        folder: Path,
+        assignment: Assignment,
+        finished: ResultDocument,
+        submissions: Mapping[str, Path],
+    ) -> None:
+        """Our pages; nbgrader's, if there are any, stand beside them and are linked from them."""
+        from autograder.report.feedback import FeedbackWriter, write_pages
+
+        notebook = None
+        if self.gradebook is not None:
+            notebook = f"{self.assignment}-notebook.html"
+            for page in folder.glob(f"*/{self.assignment}/{self.assignment}.html"):
+                os.replace(page, page.with_name(notebook))
+        about = (
+            f"Graded by attention-autograder {finished.version.package}, seed {finished.seed}, "
+            f"isolation {finished.isolation}."
+        )
+        writer = FeedbackWriter(assignment, about, notebook)
+        for _ in write_pages(writer, finished.submissions, submissions, folder):
+            pass
 
 
 @contextmanager

@@ -31,6 +31,10 @@ SETS = [
 ]
 
 
+def document_of(folder):
+    return json.loads((folder / "result.json").read_text("utf-8"))
+
+
 @pytest.fixture(scope="module", params=SETS)
 def graded(request, tmp_path_factory):
     """(students, their results by name, the folder, what was printed)."""
@@ -43,7 +47,7 @@ def graded(request, tmp_path_factory):
         status = run_demo(COURSE, request.param, folder, COUNT)
     pack = load_pack(COURSE, request.param)
     students = make_class(pack, load_quiz(pack.folder), COUNT)
-    document = json.loads((folder / "result.json").read_text("utf-8"))
+    document = document_of(folder)
     results = {result["student"]: result for result in document["submissions"]}
     return status, students, results, folder, printed
 
@@ -53,8 +57,11 @@ def test_everybody_is_graded(graded):
     assert status == 0
     assert [student.kind for student in students] == ["right", "one", "two", "missing"]
     assert {result["outcome"] for result in results.values()} == {"graded"}
-    pages = len(list((folder / "feedback").rglob("*.html")))
-    assert pages == (COUNT if (folder / "gradebook.db").exists() else 0)
+    pages = [page.name for page in (folder / "feedback").rglob("*.html")]
+    ours = f"{document_of(folder)['assignment']}.html"
+    assert pages.count(ours) == COUNT
+    # nbgrader's pages, under another name
+    assert len(pages) - COUNT == (COUNT if (folder / "gradebook.db").exists() else 0)
 
 
 def test_every_mistake_is_named_and_nothing_else_is_wrong(graded):

@@ -1,0 +1,90 @@
+"""Pages in one file: their styles and scripts are inside, and nothing else may run.
+
+A page says itself what it may do (Content-Security-Policy): styles and scripts by their
+digests, pictures as data, no network at all. What students wrote is escaped by Jinja, or is
+JSON that our script sets as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+TEMPLATES = Path(__file__).parent / "templates"
+_TICKED = re.compile(r"`([^`\n]{1,80})`")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"points": points, "prose": prose, "ticked": ticked}
+    return environment
+
+
+def render(
+    template: str, *, styles: Sequence[str], scripts: Sequence[str] = (), **about: Any
+) -> str:
+    """A template with the named style sheets and scripts from beside it."""
+    style = "\n".join(_read(name) for name in styles)
+    script = "\n".join(_read(name) for name in scripts)
+    policy = (
+        f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script) if script else ''}'"
+    ).replace("script-src ''", "script-src 'none'")
+    page = _environment().get_template(template)
+    return page.render(policy=policy, style=Markup(style), script=Markup(script), **about)
+
+
+@lru_cache(maxsize=8)
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text("utf-8").strip()
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def data(value: Any) -> Markup:
+    """JSON that can stand inside a script element, whatever texts are in it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def points(value: float | None) -> str:
+    """Points as people write them; a dash where they are not known."""
+    return "–" if value is None else f"{value:g}"
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> Any:
+    from markdown_it import MarkdownIt  # comes with rich
+
+    return MarkdownIt("commonmark", {"html": False}).disable("image")
+
+
+def prose(text: str) -> Markup:
+    """An author's Markdown as HTML; HTML in it is shown as text."""
+    return Markup(_markdown().render(text))
+
+
+def ticked(text: str) -> Markup:
+    """A sentence of ours in which `names` are set as code; anybody's text may be in it."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))
