@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from autograder.quiz.answers import NotAnAnswer
 from autograder.quiz.comparing import TookTooLong, verdict
 from autograder.quiz.formulas import evaluate
 from autograder.quiz.notation import Tree, parse, shown
-from autograder.quiz.symbols import Symbol, read_symbols
+from autograder.quiz.symbols import Entries, read_symbols
 
 __all__ = ["Expression", "equal", "evaluate", "read_expression"]
 
@@ -31,8 +31,6 @@ LARGEST_POWER = 1000
 
 _TOO_LARGE = "this number is too large to be meant"
 _UNDEFINED = "this divides by zero, or takes a root or logarithm of something negative"
-
-SymbolEntries = Iterable[str | Mapping[str, Any] | Symbol]
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Expression:
         return shown(self.tree)
 
 
-def read_expression(text: str, symbols: SymbolEntries) -> Expression:
+def read_expression(text: str, symbols: Entries) -> Expression:
     """The formula that a text is, in these symbols.
 
     Raises NotAnAnswer for what is no formula, has other names or can be meant in two ways, and
@@ -56,7 +54,7 @@ def read_expression(text: str, symbols: SymbolEntries) -> Expression:
     return Expression(tree)
 
 
-def equal(a: Expression, b: Expression, symbols: SymbolEntries, seed: int | str) -> bool:
+def equal(a: Expression, b: Expression, symbols: Entries, seed: int | str) -> bool:
     """Whether an answer `a` has the same values as the right one, `b`, whatever its form.
 
     `symbols` say at which values; formulas with a hole where a factor cancels count as equal.

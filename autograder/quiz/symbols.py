@@ -44,11 +44,19 @@ class Symbol:
     multiple_of: str = ""
 
 
-def read_symbols(entries: Iterable[str | Mapping[str, Any] | Symbol]) -> tuple[Symbol, ...]:
+# A list of names and of maps of one name each, or one map of all names.
+Entries = Iterable[str | Mapping[str, Any] | Symbol] | Mapping[str, Any]
+
+
+def read_symbols(entries: Entries) -> tuple[Symbol, ...]:
     """Symbols as quiz.yaml lists them: `[n, d_k, {theta: {low: -3, high: 3, real: true}}]`.
+
+    One map, `{n: {}, theta: {real: true}}`, does as well.
 
     Raises AuthoringError with the fault and the fix.
     """
+    if isinstance(entries, Mapping):
+        entries = [{name: options or {}} for name, options in entries.items()]
     symbols = tuple(_symbol(entry) for entry in entries)
     names = [symbol.name for symbol in symbols]
     for symbol in symbols:

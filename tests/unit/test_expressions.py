@@ -581,6 +581,7 @@ class TestSymbols:
             Symbol("n"),
             Symbol("x", -1, 1, True),
         )
+        assert read_symbols({"n": {}, "h": None}) == (Symbol("n"), Symbol("h"))
 
 
 class TestTheProcess:
