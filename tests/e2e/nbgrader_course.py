@@ -19,15 +19,15 @@ CANARY = "canary_in_a_hidden_test"
 
 
 def make_course(root: Path) -> Path:
-    """The repository's configuration, solutions, source and release in a folder of its own."""
-    root.mkdir(parents=True, exist_ok=True)
+    """The repository's configuration and first assignment in a folder of its own."""
+    (root / "source" / PS1).mkdir(parents=True)
     shutil.copy(REPOSITORY / "nbgrader_config.py", root)
     shutil.copytree(
-        REPOSITORY / "solutions", root / "solutions", ignore=shutil.ignore_patterns("__pycache__")
+        REPOSITORY / "solutions" / PS1,
+        root / "solutions" / PS1,
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
-    for written in (REPOSITORY / "source").glob("*/*.ipynb"):
-        (root / "source" / written.parent.name).mkdir(parents=True)
-        shutil.copy(written, root / "source" / written.parent.name)
+    shutil.copy(REPOSITORY / "source" / PS1 / f"{PS1}.ipynb", root / "source" / PS1)
     _add_own_cells(root / "source" / PS1 / f"{PS1}.ipynb")
     build.build(root)
     return root
