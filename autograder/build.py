@@ -20,7 +20,8 @@ import numpy as np
 from autograder import stubs
 from autograder.key_writing import make_key
 from autograder.pack import Pack, assignments_of, load_pack
-from autograder.quiz import Question, load_quiz
+from autograder.quiz import STUDENT_ID, Question, form_of, load_quiz
+from autograder.quiz.cells import quiz_cells
 from autograder.selfcheck import KEY_FILE, MAX_BYTES, SEED
 
 KEY_ULPS = 64  # exp and matmul differ in the last bits between processors
@@ -138,7 +139,7 @@ def _metadata(data: bytes) -> Any:
 
 def _key(pack: Pack, questions: Sequence[Question]) -> bytes:
     specs = pack.draw_all(SEED, public_only=True)
-    forms = {question.id: question.form for question in questions}
+    forms = {question.id: form_of(question) for question in questions}
     key = make_key(pack.name, pack.title, specs, forms)
     if len(key) > MAX_BYTES:
         raise BuildError(
@@ -174,14 +175,26 @@ def source_notebook(pack: Pack, questions: Sequence[Question], path: Path) -> by
     book.cells = [c for c in book.cells if not c.metadata.pop("autograder_stale", False)]
     for grade_id, new in wanted.items():
         if grade_id not in present:
-            book.cells.append(_new_cell(new))
+            book.cells.insert(_place_of(grade_id, book.cells), _new_cell(new))
     return normalised(book)
+
+
+def _place_of(grade_id: str, cells: Sequence[Any]) -> int:
+    """Where a new cell goes: to the end, if it does not belong to one that is there."""
+    ids = [_grade_id(cell) or "" for cell in cells]
+    if grade_id == STUDENT_ID:
+        return next((at for at, name in enumerate(ids) if name.startswith("question_")), len(ids))
+    kind, _, name = grade_id.partition("_")
+    if kind == "variant" and f"question_{name}" in ids:
+        return ids.index(f"question_{name}") + 1
+    return len(ids)
 
 
 def _is_ours(grade_id: str, wanted: Mapping[str, Any]) -> bool:
     """A generated cell whose exercise or question is gone."""
-    prefixes = ("given_", "prompt_", "check_", "question_", "q_")
-    return grade_id.startswith(prefixes) and grade_id not in wanted
+    prefixes = ("given_", "prompt_", "check_", "question_", "variant_", "q_")
+    ours = grade_id.startswith(prefixes) or grade_id == STUDENT_ID
+    return ours and grade_id not in wanted
 
 
 def generated_cells(pack: Pack, questions: Sequence[Question]) -> dict[str, dict[str, Any]]:
@@ -209,13 +222,8 @@ def generated_cells(pack: Pack, questions: Sequence[Question]) -> dict[str, dict
         add(f"prompt_{name}", "markdown", stubs.prompt_cell(exercise), "read-only")
         add(name, "code", stubs.solution_cell(exercise, pack.sources[name]), "solution")
         add(f"check_{name}", "code", stubs.check_cell(exercise), "tests", exercise.points)
-    for question in questions:
-        add(f"question_{question.id}", "markdown", stubs.question_cell(question), "read-only")
-        # unmarked: RestoreAnswers of the plug-in puts the stub back after ClearSolutions
-        right = f"{question.variable} = {question.answer!r}"
-        add(f"q_{question.id}", "code", right, "solution")
-        echo = stubs.echo_cell(question)
-        add(f"check_q_{question.id}", "code", echo, "tests", question.points)
+    for cell in quiz_cells(questions):
+        add(*cell)
     return cells
 
 

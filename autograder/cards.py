@@ -195,3 +195,20 @@ border-top:1px solid var(--line);margin-top:.6em;padding:.25em 0 0;font-size:12.
 .autograder-card .hidden{position:absolute;width:1px;height:1px;overflow:hidden;
 clip-path:inset(50%);white-space:nowrap}
 """.replace("\n", "")
+
+
+class Prompt:
+    """A question of the quiz in Markdown, which notebooks set, and as plain text elsewhere."""
+
+    def __init__(self, text: str, note: str) -> None:
+        self.text, self.note = text, note
+
+    def __repr__(self) -> str:
+        return f"{self.text}\n\n{self.note}"
+
+    def _repr_markdown_(self) -> str:
+        # the note holds what the student wrote: nothing of it is markup
+        note = "".join(
+            sign if sign.isalnum() or sign == " " else f"&#{ord(sign)};" for sign in self.note
+        )
+        return f"{self.text}\n\n<small>{note}</small>"

@@ -9,7 +9,7 @@ from autograder import stubs
 from autograder.judge import check_names
 from autograder.key_writing import source_of
 from autograder.pack import Pack
-from autograder.quiz import Question
+from autograder.quiz import STUDENT_ID, Question, cells
 from autograder.selfcheck import SEED
 from autograder.specification import CustomCheck, ExerciseSpec
 
@@ -45,9 +45,16 @@ def module(pack: Pack, questions: Sequence[Question]) -> str:
         lines += ["", "", heading, *_commented(exercise.prompt), stub]
     if questions:
         lines += ["", "", "# Questions. The notebook shows them with their formulas set."]
+    empty = cells.empty_cells(questions)
+    if STUDENT_ID in empty:
+        lines += [
+            "# Those with numbers of your own are shown by `autograder check` in this folder.",
+            "",
+            empty[STUDENT_ID],
+        ]
     for question in questions:
-        text = stubs.question_cell(question).split("\n", 2)[2]
-        lines += ["", *_commented(text), stubs.answer_cell(question)]
+        text = cells.question_cell(question).split("\n", 2)[2]
+        lines += ["", *_commented(text), empty[question.variable]]
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from autograder import stubs
 from autograder.pack import CourseNotFound, Pack, load_pack
-from autograder.quiz import Question, load_quiz
+from autograder.quiz import STUDENT_ID, Question, for_student, guessing, load_quiz
 from autograder.run import Run
 
 MARKER = ".autograder-demo"
@@ -77,21 +77,20 @@ def _student(pack: Pack, questions: Sequence[Question], number: int, rng: random
         name = rng.choice(names)
         body = "while True:\n        pass" if kind == "looping" else "raise ValueError('what now?')"
         code[name] = f"def {name}(*arguments):\n    {body}"
-    answers = {question.id: _answer(question, rng) for question in questions}
+    student = f"student{number:02d}"
+    answers = {each.id: _answer(for_student(each, student), rng) for each in questions}
     hands_in = "notebook" if number % 2 else "module"
-    return Student(f"student{number:02d}", kind, code, answers, hands_in, mistakes)
+    return Student(student, kind, code, answers, hands_in, mistakes)
 
 
 def _answer(question: Question, rng: random.Random) -> object:
-    """Right more often than not; else a distractor, or nothing."""
+    """Right more often than not; else a known mistake, a guess, or nothing."""
     draw = rng.random()
     if draw < 0.6:
-        return question.answer
+        return guessing.right(question)
     if draw < 0.7:
         return None
-    if question.options:
-        return rng.choice([o.id for o in question.options if o.id != question.answer])
-    return rng.choice([value for value, _, _ in question.wrong] or [question.answer + 1])
+    return guessing.guess(question, rng) if draw < 0.75 else guessing.mistaken(question, rng)
 
 
 def hand_in(student: Student, pack: Pack, release: Path, folder: Path) -> None:
@@ -105,13 +104,16 @@ def hand_in(student: Student, pack: Pack, release: Path, folder: Path) -> None:
                 cell["source"] = student.code[grade_id].splitlines(keepends=True)
             elif grade_id.startswith("q_") and grade_id[2:] in student.answers:
                 cell["source"] = [f"{grade_id} = {student.answers[grade_id[2:]]!r}"]
+            elif grade_id == STUDENT_ID:
+                cell["source"] = [f"{STUDENT_ID} = {student.name!r}"]
         text = json.dumps(book, ensure_ascii=False, indent=1) + "\n"
         (folder / f"{pack.name}.ipynb").write_text(text, "utf-8")
         return
     text = (release / f"{pack.name}.py").read_text("utf-8")
     for name, code in student.code.items():
         text = text.replace(stubs.stub_cell(pack.exercises[name], pack.sources[name]), code)
-    lines = [f"q_{name} = {answer!r}" for name, answer in student.answers.items()]
+    lines = [f"{STUDENT_ID} = {student.name!r}"]
+    lines += [f"q_{name} = {answer!r}" for name, answer in student.answers.items()]
     (folder / f"{pack.name}.py").write_text(text + "\n" + "\n".join(lines) + "\n", "utf-8")
 
 

@@ -17,7 +17,7 @@ from autograder.observe.session import Limits
 from autograder.observing import OpenSession
 from autograder.pack import Pack, load_pack
 from autograder.parsing import Cell, parse
-from autograder.quiz import Question, judge_answer, load_quiz
+from autograder.quiz import Question, judge_quiz, load_quiz
 from autograder.references import Reference, references_of
 from autograder.result import (
     ExerciseResult,
@@ -122,11 +122,8 @@ def grade_submission(
     except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
         reason = f"{type(fault).__name__}: {fault}"
         exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)
-    questions = tuple(
-        judge_answer(question, submission.answer(question.variable))
-        for question in assignment.questions
-    )
-    messages = (*chosen.messages, *_stopped(exercises))
+    questions, about_quiz = judge_quiz(assignment.questions, submission.answer, student)
+    messages = (*chosen.messages, *_stopped(exercises), *about_quiz)
     ours = any(result.outcome == "infrastructure" for result in exercises)
     return SubmissionResult(
         student=student,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.cards import Card, Progress, card_for
+from autograder.cards import Card, Progress, Prompt, card_for
 from autograder.checks import PackFault
 from autograder.judge import infrastructure, judge, missing
 from autograder.observe.inprocess import observe
@@ -23,6 +24,7 @@ from autograder.program import Observed
 from autograder.result import ExerciseResult
 from autograder.selfcheck import KEY_FILE, Key, KeyUnusable, load_key
 from autograder.specification import ExerciseSpec
+from autograder.wording import one_line
 
 _keys: dict[Path, tuple[float, Key]] = {}
 # What was checked last of each exercise: the object, and what came of it.
@@ -61,7 +63,7 @@ def check(name: str | None = None) -> float:
 
 def read_back(question: str, answer: Any = None) -> float:
     """Say how an answer was read. Whether it is right is known after grading: returns 0.0."""
-    from autograder.quiz import NotAnAnswer, literal, read_answer
+    from autograder.quiz import STUDENT_ID, NotAnAnswer, literal, read_answer, words_for
 
     try:
         form = _key().questions[question]
@@ -79,10 +81,47 @@ def read_back(question: str, answer: Any = None) -> float:
     if value is None:
         _show(Card(f"q_{question}: no answer yet", ["It would count as unanswered."], False))
     else:
-        shown = f"“{value}”" if isinstance(value, str) else f"the number {value:.12g}"
         lines = ["Its form is right. Points are given at grading; this cell always shows 0.0."]
-        _show(Card(f"q_{question}: I read this as {shown}", lines, True))
+        if "draws" in form:
+            lines.append(_whose_numbers(_user_namespace().get(STUDENT_ID)))
+        _show(Card(f"q_{question}: I read this as {words_for(form, value)}", lines, True))
     return 0.0
+
+
+def show_question(question: str, student_id: object = "") -> None:
+    """Show a question with the numbers that a student id draws, as grading draws them."""
+    from autograder.quiz import plain_id, prompt_for
+
+    try:
+        form = _key().questions[question]
+    except KeyUnusable as problem:
+        _show(Card("This question cannot be shown", [str(problem)], False))
+        return
+    except KeyError:
+        _show(Card(f"There is no question called {question}", [], False))
+        return
+    student = "" if student_id is None or student_id is ... else str(student_id)
+    if not plain_id(student):
+        lines = [_whose_numbers(student)]
+        _show(Card(f"q_{question} has numbers of your own", lines, False))
+        return
+    note = f"The numbers of student id “{one_line(student, 40)}”."
+    user = os.environ.get("JUPYTERHUB_USER", "")
+    if user and plain_id(user) != plain_id(student):
+        note += f" You are logged in as {one_line(user, 40)}: is the id yours?"
+    _show(Prompt(prompt_for(form, question, student), note))
+
+
+def _whose_numbers(student: object) -> str:
+    from autograder.quiz import STUDENT_ID, plain_id
+
+    name = "" if student is None or student is ... else str(student)
+    if not plain_id(name):
+        return (
+            f'Your student id is empty: write it into the cell `{STUDENT_ID} = ""` above, run that '
+            "cell, then this one."
+        )
+    return f"It is judged with the numbers of your student id, here “{one_line(name, 40)}”."
 
 
 def check_live(spec: ExerciseSpec, namespace: dict[str, Any]) -> ExerciseResult:
@@ -176,7 +215,7 @@ def _silence() -> Iterator[None]:
         yield
 
 
-def _show(card: Card) -> None:
+def _show(card: Card | Prompt) -> None:
     if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
         from IPython.display import display
 

@@ -54,13 +54,17 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one quiz question earned; `message` says how the answer was read."""
+    """What one quiz question earned; `message` says how the answer was read.
+
+    answer: as it was read, option ids separated by commas; empty when there is none.
+    """
 
     id: str
     outcome: QuestionOutcome
     score: float
     max_score: float
     message: str = ""
+    answer: str = ""
 
 
 class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):

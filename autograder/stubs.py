@@ -1,4 +1,4 @@
-"""The texts that students and instructors see of an exercise: stub, solution cell, quiz cells.
+"""The texts that students and instructors see of an exercise: stub, solution cell, check cell.
 
 Everything is cut from the author's file: signature without annotations, docstring as it
 stands, body between nbgrader's solution markers. A class has markers in each method.
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from autograder.exercise import Exercise
 from autograder.pack import Given, definition_of
-from autograder.quiz import Question
 from autograder.source_trees import parse_source
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -69,31 +68,6 @@ def prompt_cell(exercise: Exercise) -> str:
 def check_cell(exercise: Exercise) -> str:
     """The locked cell under a stub."""
     return f'check("{exercise.name}")'
-
-
-def question_cell(question: Question) -> str:
-    """The Markdown of a question, options included; nothing tells the right one."""
-    points = f"{question.points:g} point" + ("" if question.points == 1 else "s")
-    lines = [f"### Question: `{question.variable}` ({points})", "", question.prompt]
-    if question.options:
-        lines.append("")
-        lines += [f'- `"{option.id}"`: {_one_line(option.text)}' for option in question.options]
-    return "\n".join(lines)
-
-
-def answer_cell(question: Question) -> str:
-    """The cell in which a student answers."""
-    what = "one of the options, in quotes" if question.options else "a number"
-    return f"{question.variable} = None  # {what}"
-
-
-def echo_cell(question: Question) -> str:
-    """The locked cell that says how the answer was read."""
-    return f'read_back("{question.id}", {question.variable})'
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _render(

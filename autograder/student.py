@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -72,13 +72,42 @@ def question_lines(key: Key, submission: Submission) -> list[str]:
 
     if not key.questions:
         return []
-    answered, problems = 0, []
+    answered, problems, to_show = 0, [], []
     for name, form in key.questions.items():
         try:
-            answered += read_answer(form, literal(submission.answer(f"q_{name}"))) is not None
+            is_open = read_answer(form, literal(submission.answer(f"q_{name}"))) is None
         except NotAnAnswer as problem:
             problems.append(f"The answer q_{name} cannot be read: {problem}.")
-    return [f"{answered} of {len(key.questions)} questions answered.", *problems]
+            is_open = False
+        else:
+            answered += not is_open
+        if "draws" in form and is_open:
+            to_show.append(name)
+    lines = [f"{answered} of {len(key.questions)} questions answered.", *problems]
+    return [*lines, *_own_numbers(key, submission, to_show)]
+
+
+def _own_numbers(key: Key, submission: Submission, open_ones: Sequence[str]) -> Iterator[str]:
+    """Questions that are open, with the numbers of the student whom the file names."""
+    from autograder.quiz import STUDENT_ID, NotAnAnswer, literal, plain_id, prompt_for
+
+    if not open_ones:
+        return
+    try:
+        student = literal(submission.answer(STUDENT_ID))
+    except NotAnAnswer:
+        student = None
+    if student is None or not plain_id(str(student)):
+        names = ", ".join(f"q_{name}" for name in open_ones)
+        yield (
+            f'With numbers of your own: {names}. Write your student id into `{STUDENT_ID} = ""` '
+            "to see them here."
+        )
+        return
+    for name in open_ones:
+        yield f"q_{name}, with the numbers of {student}:"
+        for line in prompt_for(key.questions[name], name, str(student)).split("\n"):
+            yield f"    {line}".rstrip()
 
 
 def chosen_in(folder: Path, key: Key) -> Chosen:

@@ -172,11 +172,11 @@ def softmax_jacobian(p):
 # Three tokens go through `self_attention`: token 0 is "the", token 1 is "animal", token 2 is
 # "slept". The weights come back with `weights[1, 2] == 0.75`. What does that say?
 #
-# - `"river"`: Token 1 ("animal") spends 75% of its attention on token 2 ("slept").
-# - `"stone"`: Token 2 ("slept") spends 75% of its attention on token 1 ("animal").
 # - `"cloud"`: Tokens 1 and 2 attend to each other with 75%; it does not matter which of the two
 #   is asked.
 # - `"maple"`: 75% of the value of token 2 ("slept") flows into the output of token 1 ("animal").
+# - `"river"`: Token 1 ("animal") spends 75% of its attention on token 2 ("slept").
+# - `"stone"`: Token 2 ("slept") spends 75% of its attention on token 1 ("animal").
 q_column_layout = None  # one of the options, in quotes
 
 # You drew queries and keys whose entries are independent and have variance 1, but by a slip
@@ -187,10 +187,10 @@ q_variance_with_mean = None  # a number
 # Tokens have 6 features, and all three matrices have shape (4, 6). `W_q` stays as it is. Which
 # other shapes may `W_k` and `W_v` be given, so that `self_attention` still runs?
 #
-# - `"lagoon"`: `W_k` (3, 6) and `W_v` (4, 6)
 # - `"bronze"`: `W_k` (4, 6) and `W_v` (4, 3)
-# - `"walnut"`: `W_k` (6, 4) and `W_v` (6, 4)
+# - `"lagoon"`: `W_k` (3, 6) and `W_v` (4, 6)
 # - `"meadow"`: `W_k` (4, 6) and `W_v` (3, 6)
+# - `"walnut"`: `W_k` (6, 4) and `W_v` (6, 4)
 q_fitting_widths = None  # one of the options, in quotes
 
 # Queries and keys have width d_k = 64, and their entries are independent with mean 0 and
@@ -202,9 +202,9 @@ q_twice_scaled = None  # a number
 # entries differ by no more than 2. Somebody subtracts 10, the largest entry of the *whole*
 # matrix, and computes the rest of the softmax in float64. Which columns of the weights are NaN?
 #
-# - `"pepper"`: no column at all
-# - `"harbor"`: column 2 alone
 # - `"cinder"`: columns 1 and 2
+# - `"harbor"`: column 2 alone
+# - `"pepper"`: no column at all
 # - `"velvet"`: columns 0, 1 and 2
 q_which_columns = None  # one of the options, in quotes
 
@@ -224,8 +224,8 @@ q_diagonal_score = None  # a number
 # In a layer every query is sure: one weight is 1 and all others are 0, to the last digit. Which
 # of the three matrices still get a gradient that is not 0?
 #
-# - `"timber"`: `W_q` and `W_k` only
-# - `"saffron"`: `W_q`, `W_k` and `W_v`
-# - `"orchid"`: none of the three
 # - `"gravel"`: `W_v`, and no other
+# - `"orchid"`: none of the three
+# - `"saffron"`: `W_q`, `W_k` and `W_v`
+# - `"timber"`: `W_q` and `W_k` only
 q_sure_queries = None  # one of the options, in quotes

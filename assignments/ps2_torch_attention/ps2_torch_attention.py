@@ -193,11 +193,11 @@ q_causal_entries = None  # a number
 # padding mask has shape (8, 8), (batch, key), instead of (8, 1, 8). What happens?
 #
 # - `"anchor"`: PyTorch raises an error, because the mask has one axis less than the scores.
-# - `"violet"`: No error; every sample uses the padding of sample i for its query i, so that most
-#   queries see padding, or miss real tokens.
 # - `"copper"`: No error, and the result is right, since PyTorch finds the axis of the samples by
 #   its size.
 # - `"meadow"`: No error; padding is hidden as a query instead of as a key.
+# - `"violet"`: No error; every sample uses the padding of sample i for its query i, so that most
+#   queries see padding, or miss real tokens.
 q_silent_broadcast = None  # one of the options, in quotes
 
 # How many parameters does `SelfAttention(64, 128, dim_v=160, bias=True)` have? A batch of shape
@@ -217,20 +217,20 @@ q_pronoun_entry = None  # one of the options, in quotes
 # A `SelfAttention` layer has biases in `W_q`, `W_k` and `W_v`. Which of them can be set to any
 # value without changing any output?
 #
-# - `"lantern"`: That of `W_q`.
-# - `"orchard"`: That of `W_k`.
 # - `"drizzle"`: That of `W_v`.
 # - `"granite"`: None of them.
+# - `"lantern"`: That of `W_q`.
+# - `"orchard"`: That of `W_k`.
 q_idle_bias = None  # one of the options, in quotes
 
 # `CrossAttention(64, 32, 16, dim_v=24)` is called with x of shape (2, 10, 64) and a context of
 # shape (2, 7, 32). Which shapes do output and weights have?
 #
-# - `"willow"`: output (2, 10, 24), weights (2, 10, 7)
-# - `"marble"`: output (2, 7, 24), weights (2, 7, 10)
-# - `"ember"`: output (2, 10, 24), weights (2, 10, 10)
-# - `"tundra"`: output (2, 7, 24), weights (2, 10, 7)
 # - `"cinder"`: output (2, 10, 16), weights (2, 10, 7)
+# - `"ember"`: output (2, 10, 24), weights (2, 10, 10)
+# - `"marble"`: output (2, 7, 24), weights (2, 7, 10)
+# - `"tundra"`: output (2, 7, 24), weights (2, 10, 7)
+# - `"willow"`: output (2, 10, 24), weights (2, 10, 7)
 q_cross_shape = None  # one of the options, in quotes
 
 # Tokens have independent entries from N(0, 1). `W_q` and `W_k` are `nn.Linear(256, 64,

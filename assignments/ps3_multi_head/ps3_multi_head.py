@@ -141,10 +141,10 @@ def count_parameters(d_model, num_heads, bias=True):
 # One sample holds two tokens of four features: token 0 is (0, 1, 2, 3) and token 1 is (10, 11,
 # 12, 13). `split_heads` cuts them into two heads. What is head 1, one row for each token?
 #
-# - `"lantern"`: (10, 11) and (12, 13)
-# - `"thistle"`: (2, 3) and (12, 13)
 # - `"gravel"`: (1, 3) and (11, 13)
+# - `"lantern"`: (10, 11) and (12, 13)
 # - `"orchid"`: (2, 12) and (3, 13)
+# - `"thistle"`: (2, 3) and (12, 13)
 q_two_tokens = None  # one of the options, in quotes
 
 # Somebody leaves out $W_o$ and returns the concatenated heads, which have the right width
@@ -152,8 +152,8 @@ q_two_tokens = None  # one of the options, in quotes
 #
 # - `"basalt"`: Nothing is lost, because a concatenation holds everything that the heads found.
 # - `"clover"`: Attend to several tokens at once.
-# - `"walnut"`: Combine in one feature of the output what different heads have found.
 # - `"ribbon"`: Keep the number of parameters independent of the number of heads.
+# - `"walnut"`: Combine in one feature of the output what different heads have found.
 q_output_layer = None  # one of the options, in quotes
 
 # A layer has d_model = 512 and 32 heads. By which number are its scores divided?
@@ -162,9 +162,9 @@ q_scale_of_a_head = None  # a number
 # A layer with d_model = 64 and 8 heads gets a query of shape (4, 10, 64) and a key of shape
 # (4, 7, 64), and nothing else. Which shapes come back?
 #
-# - `"falcon"`: output (4, 10, 64), weights (4, 8, 10, 7)
-# - `"cinder"`: output (4, 7, 64), weights (4, 8, 7, 10)
 # - `"bramble"`: output (4, 10, 64), weights (4, 10, 7)
+# - `"cinder"`: output (4, 7, 64), weights (4, 8, 7, 10)
+# - `"falcon"`: output (4, 10, 64), weights (4, 8, 10, 7)
 # - `"pewter"`: output (4, 10, 8), weights (4, 8, 10, 7)
 # - `"sorrel"`: An exception, because the value is missing.
 q_cross_shape = None  # one of the options, in quotes
@@ -173,18 +173,18 @@ q_cross_shape = None  # one of the options, in quotes
 # each sample. Somebody applies the mask as it is. The batch happens to hold 8 samples, and there
 # are 8 heads. What happens?
 #
-# - `"juniper"`: PyTorch raises an error, because the mask has one axis less than the scores.
-# - `"marble"`: No error; head i uses the mask of sample i, in every sample.
 # - `"cobalt"`: No error, and all is right, since every sample uses its own mask in all heads.
 # - `"heather"`: No error; every sample and every head uses the mask of sample 0.
+# - `"juniper"`: PyTorch raises an error, because the mask has one axis less than the scores.
+# - `"marble"`: No error; head i uses the mask of sample i, in every sample.
 q_silent_mask = None  # one of the options, in quotes
 
 # A layer with dropout = 0.2 is in training mode. What do the rows of the weights sum to **after**
 # dropout, when the values are mixed?
 #
+# - `"quartz"`: To different numbers, below 1 or above it, and to 1 on average.
 # - `"saddle"`: To 1, because the weights that are left are normalised again.
 # - `"timber"`: To 0.8, because a fifth of the weights is zero.
-# - `"quartz"`: To different numbers, below 1 or above it, and to 1 on average.
 # - `"velvet"`: To 1.25, because weights are divided by 0.8.
 q_dropped_rows = None  # one of the options, in quotes
 
@@ -209,7 +209,7 @@ q_score_memory = None  # a number
 # positions. What happens to its output?
 #
 # - `"almond"`: Nothing; a sum over all tokens does not depend on their order.
-# - `"sandal"`: It is permuted in the same way; every token gets the output that it had before.
 # - `"harvest"`: It changes altogether, because every query meets the keys in another order.
+# - `"sandal"`: It is permuted in the same way; every token gets the output that it had before.
 # - `"willow"`: With one head it is permuted; with several heads, the heads are permuted as well.
 q_permuted = None  # one of the options, in quotes

@@ -179,35 +179,35 @@ q_equal_logits = None  # a number
 # Someone subtracts the maximum of the whole (n_q, n_k) matrix in float32 instead of each row's
 # own. When does the result go wrong?
 #
-# - `"ivory"`: Never; softmax does not see any shift.
-# - `"cedar"`: When a row lies so far below the largest one that all its exponentials become 0.
 # - `"amber"`: Always; a shift changes the ratios between the weights of a row.
+# - `"cedar"`: When a row lies so far below the largest one that all its exponentials become 0.
+# - `"ivory"`: Never; softmax does not see any shift.
 # - `"slate"`: When a score is larger than 88.
 q_why_own_maximum = None  # one of the options, in quotes
 
 # A row of float32 scores has nothing visible. Someone fills hidden entries with `-1e9`, applies
 # softmax and multiplies with the values. What is the output of that row?
 #
-# - `"quartz"`: NaN in every feature
 # - `"basil"`: All zeros
-# - `"heron"`: The mean of all value vectors, those of padding included
 # - `"ember"`: What it would be without a mask
+# - `"heron"`: The mean of all value vectors, those of padding included
+# - `"quartz"`: NaN in every feature
 q_empty_row = None  # one of the options, in quotes
 
 # `torch.nan_to_num(torch.softmax(scores + added_mask, dim=-1))`, with minus infinity in the added
 # mask, returns zeros for a row with nothing visible. What is wrong with it?
 #
+# - `"coral"`: The weights of the other rows no longer sum to 1.
 # - `"maple"`: Nothing; the weights are right, and so is everything after them.
 # - `"raven"`: The gradient of the scores in that row is NaN.
-# - `"coral"`: The weights of the other rows no longer sum to 1.
 # - `"willow"`: nan_to_num also removes the minus infinities of the mask.
 q_gradient_of_nan = None  # one of the options, in quotes
 
 # Scores have the shape (batch, n_q, n_k), and a padding mask has the shape (batch, n_k). Someone
 # writes `scores.masked_fill(~mask, lowest)`. When is this wrong *without an error*?
 #
-# - `"flint"`: When batch = n_q
 # - `"clover"`: When batch = n_k
+# - `"flint"`: When batch = n_q
 # - `"pearl"`: Always; PyTorch broadcasts from the left.
 # - `"tawny"`: Never; the shapes of mask and scores have to be equal.
 q_silent_broadcast = None  # one of the options, in quotes
@@ -224,10 +224,10 @@ q_chunk_memory = None  # a number
 # Queries and keys are float16, of width 64, and their entries lie between 25 and 40. Which of
 # these computes the scores so exactly that no weight is off by more than 0.01?
 #
-# - `"opal"`: Multiply in float16, then divide by 8.
-# - `"finch"`: Divide the queries by 8 in float16, then multiply in float16.
 # - `"birch"`: Convert to bfloat16, multiply and divide there.
+# - `"finch"`: Divide the queries by 8 in float16, then multiply in float16.
 # - `"lotus"`: Convert to float32, multiply and divide there.
+# - `"opal"`: Multiply in float16, then divide by 8.
 q_half_types = None  # one of the options, in quotes
 
 # One layer of self-attention takes 8·n·d² + 4·n²·d operations. For a width of d = 768, at which

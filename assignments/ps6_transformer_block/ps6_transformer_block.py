@@ -294,10 +294,10 @@ q_variance_beside_eps = None  # a number
 # The same number is added to *all* features of a token (say, 5 to each of its 64 features). Which
 # norm gives the same result as before? (Both with their initial parameters.)
 #
+# - `"breeze"`: Neither, since the shift changes the variance
+# - `"copper"`: RMSNorm alone
 # - `"tundra"`: Layer norm and RMSNorm
 # - `"walnut"`: Layer norm alone
-# - `"copper"`: RMSNorm alone
-# - `"breeze"`: Neither, since the shift changes the variance
 q_shifted_token = None  # one of the options, in quotes
 
 # A query spreads its weight evenly over 8 keys, 1/8 each. In training, dropout with p = 0.25
@@ -307,29 +307,29 @@ q_dropped_row = None  # a number
 # Somebody finds that rows of weights do not sum to 1 in training, and divides every row by its
 # sum after dropout. What does that change?
 #
-# - `"meadow"`: Nothing but the scale, which the next layer norm removes.
 # - `"flint"`: It repairs a mistake, since weights have to be a distribution.
-# - `"saffron"`: It turns dropout off, since a renormalised row is the row from before.
+# - `"meadow"`: Nothing but the scale, which the next layer norm removes.
 # - `"orchid"`: The mean of an entry is no longer its weight, so that training and evaluation
 #   differ.
+# - `"saffron"`: It turns dropout off, since a renormalised row is the row from before.
 q_rows_made_to_sum_to_one = None  # one of the options, in quotes
 
 # Somebody forgets the ReLU between `linear1` (d to 4·d) and `linear2` (4·d to d) of an encoder
 # block. What can the network of that block then compute?
 #
-# - `"lantern"`: Nothing that a single `nn.Linear(d, d)` could not.
 # - `"harbor"`: More than with it, since no feature is cut off at 0.
-# - `"pebble"`: The same, since the softmax in the attention is not linear either.
 # - `"juniper"`: Nothing at all, since the gradient of two linear layers is constant.
+# - `"lantern"`: Nothing that a single `nn.Linear(d, d)` could not.
+# - `"pebble"`: The same, since the softmax in the attention is not linear either.
 q_without_relu = None  # one of the options, in quotes
 
 # In a stack of 12 encoder blocks, follow the path that leads from the input past all sublayers to
 # the output of the last block. Through how many layer norms does it go, post-norm and pre-norm?
 #
 # - `"cobalt"`: post-norm 24, pre-norm 24
-# - `"willow"`: post-norm 24, pre-norm 0
 # - `"ember"`: post-norm 0, pre-norm 24
 # - `"quarry"`: post-norm 12, pre-norm 0
+# - `"willow"`: post-norm 24, pre-norm 0
 q_norms_on_the_path = None  # one of the options, in quotes
 
 # How many parameters does `EncoderBlock(768, 12, 3072)` have, a block of the size that BERT uses?
@@ -357,17 +357,17 @@ q_layers_to_see_all = None  # a number
 # An image is shifted to the right by 3 pixels. What does the output of a convolution (kernel 3,
 # stride 1, padded with zeros) do?
 #
-# - `"marble"`: It stays as it was.
-# - `"thistle"`: It moves by 3 pixels, exactly, everywhere.
-# - `"raven"`: Nothing can be said, since every place has weights of its own.
 # - `"gravel"`: It moves by 3 pixels, except near the borders.
+# - `"marble"`: It stays as it was.
+# - `"raven"`: Nothing can be said, since every place has weights of its own.
+# - `"thistle"`: It moves by 3 pixels, exactly, everywhere.
 q_shifted_image = None  # one of the options, in quotes
 
 # In a heat map of one head, the brightest cell of the row "it" lies in the column "animal". Which
 # of these follows from it?
 #
-# - `"topaz"`: In this head, "animal" has the largest weight in the mixture that "it" gets.
-# - `"spruce"`: The model has understood that "it" stands for the animal.
 # - `"cinder"`: In this head, "animal" attends to "it" more than to other words.
 # - `"maple"`: In this layer, the output for "it" resembles the value of "animal" most.
+# - `"spruce"`: The model has understood that "it" stands for the animal.
+# - `"topaz"`: In this head, "animal" has the largest weight in the mixture that "it" gets.
 q_bright_cell = None  # one of the options, in quotes

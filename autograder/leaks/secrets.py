@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import json
 import tokenize
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from autograder.leaks.patterns import (
-    TEXT,
     Tokens,
     code_patterns,
     text_patterns,
@@ -30,7 +30,8 @@ from autograder.leaks.patterns import (
     windows,
 )
 from autograder.leaks.places import fingerprint
-from autograder.quiz import Question, load_quiz
+from autograder.quiz import KINDS, Question, formulas_of, load_quiz
+from autograder.quiz.templates import without_formulas
 from autograder.signature import AuthoringError
 
 # What is looked for where it is not at home: in the releases of other sets, in the package.
@@ -38,6 +39,10 @@ STRONG = 30
 TEXT_STRONG = 16  # of a text: words
 # Names in a compiled function, with fewer of which it could be anybody's.
 NAMES = 4
+# Types whose answer alone tells it; the shape (2, 6, 64) may be that of a public case.
+ONE_OF_A_KIND = ("ordering", "matching", "expression")
+# Words and signs from which such an answer, and a formula, could be nobody else's.
+LONG_ANSWER, FORMULA = 7, 7
 # Digits from which a number is one of a kind.
 DIGITS = 4
 
@@ -279,25 +284,36 @@ def _read_lines(source: str) -> tuple[list[tuple[int, Tokens]], list[tuple[int, 
 
 
 def _read_question(known: Known, question: Question) -> None:
-    known.open_texts += [question.prompt, *(option.text for option in question.options)]
-    known.open_strings |= {_plain(option.text) for option in question.options}
+    options = (*question.options, *question.right)
+    known.open_texts += [question.prompt, *(without_formulas(o.text) for o in options)]
+    known.open_strings |= {_plain(option.text) for option in options}
     what = f"the question {question.id}"
     texts = [question.explanation]
-    texts += [text for option in question.options for text in (option.misconception, option.hint)]
+    texts += [text for option in options for text in (option.misconception, option.hint)]
     texts += [text for _, *words in question.wrong for text in words]
-    answer = tokens_of(str(question.answer))
-    said = [
-        (name, sign, *answer) for name in (question.variable, question.id) for sign in ("=", ":")
-    ]
-    said += [(name, ":", *answer) for name in ("answer",)]
+    said: list[Tokens] = []
+    for written in _spellings(question):
+        answer = tokens_of(written)
+        said += [
+            (name, sign, *answer)
+            for name in (question.variable, question.id)
+            for sign in ("=", ":")
+        ]
+        said.append(("answer", ":", *answer))
+        if len(answer) >= LONG_ANSWER and question.type in ONE_OF_A_KIND:
+            said.append(answer)
     if isinstance(question.answer, int | float) and _is_of_a_kind(question.answer):
         known.numbers[float(question.answer)] = f"the answer of {what}"
-        said.append(answer)
-    elif isinstance(question.answer, str) and len(answer) >= TEXT and not question.options:
-        said.append(answer)
+        said.append(tokens_of(str(question.answer)))
     known.secrets.append(
-        Secret(known.assignment, f"the answer of {what}", question.id, tuple(said))
+        Secret(known.assignment, f"the answer of {what}", question.id, tuple(dict.fromkeys(said)))
     )
+    for formula in formulas_of(question):
+        pattern = tokens_of(formula)
+        if len(pattern) >= FORMULA:
+            known.secrets.append(
+                Secret(known.assignment, f"a formula of {what}", question.id, (pattern,))
+            )
     for text in texts:
         known.secrets.append(
             Secret(
@@ -309,6 +325,16 @@ def _read_question(known: Known, question: Question) -> None:
                 (_plain(text),) if text else (),
             )
         )
+
+
+def _spellings(question: Question) -> list[str]:
+    """The answer as quiz.yaml, a notebook, JSON and a student may write it."""
+    if question.draws is not None and not question.options:
+        return [str(question.answer)]
+    written = KINDS[question.type].written(question)
+    answer = question.answer
+    plain = list(answer) if isinstance(answer, tuple) else answer
+    return list(dict.fromkeys([str(answer), str(plain), repr(written), json.dumps(plain)]))
 
 
 def _is_of_a_kind(number: float) -> bool:

@@ -18,7 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
-from autograder import build, stubs
+from autograder import build
 from autograder.companions import companions
 from autograder.nbgrader_plugin import NbgraderError, configure
 from autograder.nbgrader_plugin.courses import (
@@ -28,7 +28,7 @@ from autograder.nbgrader_plugin.courses import (
 )
 from autograder.nbgrader_plugin.nodes import grade_id_of, loads
 from autograder.pack import Pack, load_pack
-from autograder.quiz import load_quiz
+from autograder.quiz import cells, load_quiz
 
 STRUCTURE = os.path.join("{nbgrader_step}", "{student_id}", "{assignment_id}")
 
@@ -39,11 +39,10 @@ class RestoreAnswers(NbGraderPreprocessor):
     """After ClearSolutions, which empties an unmarked cell whole: `q_<id> = None` again."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Put the stub into every answer cell."""
+        """Put the stub into every cell that students write in."""
         course, assignment = course_of(self), resources["nbgrader"]["assignment"]
         if has_solutions(course, assignment):
-            questions = load_quiz(course / "solutions" / assignment)
-            empty = {question.variable: stubs.answer_cell(question) for question in questions}
+            empty = cells.empty_cells(load_quiz(course / "solutions" / assignment))
             for cell in nb.cells:
                 cell.source = empty.get(grade_id_of(cell) or "", cell.source)
         return nb, resources

@@ -5,29 +5,55 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+# A matrix of answers has two levels; a row of one has fewer entries than this.
+DEEPEST, MOST = 4, 4096
+
 
 class NotAnAnswer(Exception):
     """The answer is not of the question's form; the message says what to write."""
 
 
 def literal(node: ast.expr | None) -> Any:
-    """The value of a literal: text, number or None. NotAnAnswer for anything else.
+    """The value of a literal: text, number, None, or lists and dicts of them.
 
-    Only the syntax is looked at: `2**10**9`, calls and names are refused, not computed.
+    Tuples and sets become lists. Only the syntax is looked at: `2**10**9`, calls and names
+    are refused with NotAnAnswer, not computed.
     """
-    negative, signed = False, False
-    while isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        negative ^= isinstance(node.op, ast.USub)
-        signed, node = True, node.operand
-    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
-        raise NotAnAnswer(
-            "write one answer, without commas and brackets; a number has a decimal point: 1024.5"
-        )
-    value: Any = node.value if isinstance(node, ast.Constant) else node
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return -value if negative else value
-    if not signed and (value is None or value is ...):
-        return None
-    if not signed and isinstance(value, str):
-        return value
-    raise NotAnAnswer("write the answer itself, as a number or in quotes, not an expression")
+    return _Reader().value(node)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.left = MOST
+
+    def value(self, node: ast.expr | None, depth: int = 0) -> Any:
+        self.left -= 1
+        if depth > DEEPEST or self.left < 0:
+            raise NotAnAnswer("this is larger than any answer; write the answer alone")
+        negative, signed = False, False
+        while isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            negative ^= isinstance(node.op, ast.USub)
+            signed, node = True, node.operand
+        if not signed and isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            return [self.value(item, depth + 1) for item in node.elts]
+        if not signed and isinstance(node, ast.Dict):
+            return self._map(node, depth)
+        value: Any = node.value if isinstance(node, ast.Constant) else node
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return -value if negative else value
+        if not signed and (value is None or value is ...):
+            return None
+        if not signed and isinstance(value, str):
+            return value
+        raise NotAnAnswer("write the answer itself, as a number or in quotes, not an expression")
+
+    def _map(self, node: ast.Dict, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            name = self.value(key, depth + 1)
+            if not isinstance(name, str):
+                raise NotAnAnswer('write the names in quotes: {"a": "x"}')
+            if name in found:
+                raise NotAnAnswer(f"“{name[:40]}” stands twice; write each once")
+            found[name] = self.value(item, depth + 1)
+        return found

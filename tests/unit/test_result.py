@@ -75,7 +75,9 @@ def test_the_keys_and_their_order():
         "name", "outcome", "score", "max_score", "followed_through", "misconceptions", "checks",
         "feedback",
     ]  # fmt: skip
-    assert list(submission["questions"][0]) == ["id", "outcome", "score", "max_score", "message"]
+    assert list(submission["questions"][0]) == [
+        "id", "outcome", "score", "max_score", "message", "answer",
+    ]  # fmt: skip
 
 
 def test_a_score_that_is_not_known_is_null():

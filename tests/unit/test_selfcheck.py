@@ -11,7 +11,7 @@ from autograder import __version__, build
 from autograder.judge import judge, judge_case
 from autograder.key_writing import make_key
 from autograder.pack import load_pack
-from autograder.quiz import load_quiz
+from autograder.quiz import form_of, load_quiz
 from autograder.selfcheck import KEY_FILE, SEED, KeyUnusable, load_key
 from tests.unit.courses import NAME, make_course
 
@@ -23,7 +23,7 @@ def pack(tmp_path):
 
 @pytest.fixture
 def folder(pack, tmp_path):
-    forms = {question.id: question.form for question in load_quiz(pack.folder)}
+    forms = {question.id: form_of(question) for question in load_quiz(pack.folder)}
     key = make_key(NAME, "Doubling", pack.draw_all(SEED, public_only=True), forms)
     target = tmp_path / "assignment"
     target.mkdir()

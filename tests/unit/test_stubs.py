@@ -6,7 +6,7 @@ import pytest
 
 from autograder import stubs
 from autograder.pack import load_pack
-from autograder.quiz import load_quiz
+from autograder.quiz import cells, load_quiz
 from autograder.syntax import is_stub
 from tests.unit.courses import DOUBLE, NAME, make_course
 
@@ -84,13 +84,13 @@ def test_a_class_has_markers_in_each_method():
 
 def test_a_question_shows_its_options_and_no_answer(pack):
     number, choice = load_quiz(pack.folder)
-    assert stubs.question_cell(choice).splitlines()[-2:] == [
+    assert cells.question_cell(choice).splitlines()[-2:] == [
         '- `"linear"`: linear',
         '- `"quadratic"`: quadratic',
     ]
-    assert stubs.answer_cell(number) == "q_twice = None  # a number"
-    assert "42" not in stubs.question_cell(number)
-    assert stubs.echo_cell(choice) == 'read_back("kind", q_kind)'
+    assert cells.answer_cell(number) == "q_twice = None  # a number"
+    assert "42" not in cells.question_cell(number)
+    assert cells.echo_cell(choice) == 'read_back("kind", q_kind)'
 
 
 def test_student_code_is_plain_and_renamed():
