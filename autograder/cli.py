@@ -381,7 +381,7 @@ def export(
 
 @app.command("import")
 def import_(
-    kind: Annotated[str, typer.Argument(help="canvas, moodle or folders.")],
+    kind: Annotated[str, typer.Argument(help="canvas, moodle, gradescope or folders.")],
     path: Annotated[Path, typer.Argument(help="The exported zip file, or a folder.")],
     assignment: Annotated[str, typer.Argument(help="The problem set.")],
     submitted: Annotated[

@@ -1,51 +1,57 @@
 """Submissions as an LMS exports them, or plain folders, into nbgrader's layout, safely.
 
-An archive is never unpacked as it stands: only regular files with a name that we
-understand are read, each to a bound, and written under a name that we made. Whatever is
-left out is reported with its reason.
+An archive is never unpacked as it stands (`archives`): only files with a name that we
+understand are read, and written under a name that we made. Whatever is left out is reported
+with its reason.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 import unicodedata
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from pathlib import Path, PurePosixPath
 
-from autograder.files import MAX_FILE
+from autograder.archives import SUFFIXES, CannotImport, Entry, entries_of
 
-MAX_ENTRIES = 200_000
-SUFFIXES = (".ipynb", ".py")
-
+# In both, the first place that fits counts: what comes after it was named by the student.
 # lastfirst_[LATE_]user_submission_name, with -1, -2 … for later attempts
-_CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<attempt>\d+)_(?P<name>.+)")
+_CANVAS = re.compile(
+    r"(?P<who>.*?)_(?P<late>LATE_)?(?P<id>\d+)_(?P<attempt>\d+)_(?P<name>.+)", re.DOTALL
+)
 # “Full Name_participant_assignsubmission_file”, then a folder's slash or _name
-_MOODLE = re.compile(r"(?P<who>.+)_(?P<id>\d+)_assignsubmission_file_?(?P<rest>/.+|.+)?")
-
-
-class CannotImport(Exception):
-    """The source cannot be imported from; the message says why and what is expected."""
+_MOODLE = re.compile(
+    r"(?P<who>.+?)_(?P<id>\d+)_assignsubmission_file_?(?P<rest>/.+|.+)?", re.DOTALL
+)
+# assignment_1_export/submission_23/name, beside a file that says who submitted
+_GRADESCOPE = re.compile(r"(?:.+?/)??(?P<who>submission_\d+)/(?P<rest>.+)", re.DOTALL)
+_GRADESCOPE_PEOPLE = "submission_metadata.yml"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A regular file of an export: its path inside, and how its bytes are read."""
+class Match:
+    """Whose file it is. attempt: the greatest counts. name: as the LMS shows the student."""
 
-    path: PurePosixPath
-    size: int
-    read: Callable[[], bytes]
+    student: str
+    suffix: str
+    attempt: int
+    name: str = ""
+    late: bool = False
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was imported, student → files, and what was not, with reasons."""
+    """What was imported, student → files, and what was not, with reasons.
+
+    noted: (path, what an instructor may want to know of it) of what was imported.
+    """
 
     imported: dict[str, tuple[str, ...]]
     left_out: tuple[tuple[str, str], ...]
+    noted: tuple[tuple[str, str], ...] = ()
 
 
 def import_submissions(
@@ -53,39 +59,73 @@ def import_submissions(
 ) -> Report:
     """Copy submissions into `submitted/<student>/<assignment>/`.
 
-    kind: "canvas", "moodle" or "folders" (a folder or zip file with one folder a student).
-    A file that is there already is kept, unless `replace`. Raises CannotImport.
+    kind: "canvas", "moodle", "gradescope" or "folders" (a folder or zip file with one folder
+    a student). A file that is there already is kept, unless `replace`. Raises CannotImport.
     """
     if kind not in MATCHERS:
         raise CannotImport(f"there is no kind {kind!r}; there are: {', '.join(MATCHERS)}")
-    match = MATCHERS[kind]
-    imported: dict[str, list[str]] = {}
+    found: list[tuple[Match, Entry]] = []
     left_out: list[tuple[str, str]] = []
-    newest: dict[tuple[str, str], tuple[int, Entry]] = {}
-    for entry, problem in _entries(source):
-        shown = str(entry.path)
-        if problem:
-            left_out.append((shown, problem))
-            continue
-        found = match(entry.path, assignment)
-        if isinstance(found, str):
-            left_out.append((shown, found))
-            continue
-        student, suffix, attempt = found
-        before = newest.get((student, suffix))
-        if before is not None:
-            older = min((before, (attempt, entry)), key=lambda pair: pair[0])
-            left_out.append((str(older[1].path), "there is a later attempt"))
-        if before is None or attempt > before[0]:
-            newest[student, suffix] = (attempt, entry)
-    for (student, suffix), (_, entry) in sorted(newest.items()):
+    people: Mapping[str, str] = {}
+    for entry, problem in entries_of(source):
+        match = problem or MATCHERS[kind](entry.path, assignment)
+        if isinstance(match, Match):
+            found.append((match, entry))
+        elif kind == "gradescope" and entry.path.name == _GRADESCOPE_PEOPLE and not problem:
+            people = _people(entry.read())
+        else:
+            left_out.append((str(entry.path), match))
+    named = [(replaced(m, student=people.get(m.student, m.student)), e) for m, e in found]
+    newest, earlier = _newest(named)
+    left_out += earlier
+    imported: dict[str, list[str]] = {}
+    noted = []
+    for (student, suffix), (match, entry) in sorted(newest.items(), key=lambda item: item[0]):
         target = submitted / student / assignment / f"{assignment}{suffix}"
         if target.is_symlink() or (target.exists() and not replace):
             left_out.append((str(entry.path), f"{target} is there already; give --replace"))
             continue
         _write(target, entry)
         imported.setdefault(student, []).append(target.name)
-    return Report({name: tuple(files) for name, files in imported.items()}, tuple(left_out))
+        if match.late:
+            noted.append((str(entry.path), "handed in late"))
+    noted += _namesakes(newest.values())
+    files = {name: tuple(names) for name, names in imported.items()}
+    return Report(files, tuple(left_out), tuple(noted))
+
+
+def _newest(
+    found: Iterable[tuple[Match, Entry]],
+) -> tuple[dict[tuple[str, str], tuple[Match, Entry]], list[tuple[str, str]]]:
+    """The last attempt of each student and kind of file, and the others with the reason."""
+    newest: dict[tuple[str, str], tuple[Match, Entry]] = {}
+    earlier = []
+    for match, entry in found:
+        key = match.student, match.suffix
+        before = newest.get(key)
+        if before is None:
+            newest[key] = match, entry
+        elif match.attempt == before[0].attempt:
+            earlier.append((str(entry.path), f"the same student's as {before[1].path}"))
+        else:
+            old, new = sorted((before, (match, entry)), key=lambda pair: pair[0].attempt)
+            newest[key] = new
+            earlier.append((str(old[1].path), "there is a later attempt"))
+    return newest, earlier
+
+
+def _namesakes(found: Iterable[tuple[Match, Entry]]) -> list[tuple[str, str]]:
+    """Different students whom the LMS shows under one name: one had better not mix them up."""
+    by_name: dict[str, dict[str, Entry]] = {}
+    for match, entry in found:
+        if match.name:
+            by_name.setdefault(match.name.casefold(), {}).setdefault(match.student, entry)
+    noted = []
+    for students in by_name.values():
+        for student, entry in students.items() if len(students) > 1 else ():
+            others = ", ".join(sorted(other for other in students if other != student))
+            noted.append((str(entry.path), f"has the name of another student ({others})"))
+    return noted
 
 
 def _write(target: Path, entry: Entry) -> None:
@@ -97,23 +137,52 @@ def _write(target: Path, entry: Entry) -> None:
 
 # --- names -----------------------------------------------------------------------------
 
-Match = tuple[str, str, int]
-
 
 def _canvas(path: PurePosixPath, assignment: str) -> Match | str:
     found = _CANVAS.fullmatch(path.name)
     if found is None:
         return "not a name that Canvas gives (name_user_submission_file)"
     # the user's id: names are not unique, and Canvas takes grades back by it
-    return _matched(found["id"], found["name"], int(found["attempt"]), assignment)
+    match = _matched(found["id"], found["name"], int(found["attempt"][:18]), assignment)
+    if isinstance(match, str):
+        return match
+    return replaced(match, name=found["who"], late=found["late"] is not None)
 
 
 def _moodle(path: PurePosixPath, assignment: str) -> Match | str:
     found = _MOODLE.fullmatch(str(path))
     if found is None or not found["rest"]:
         return "not a name that Moodle gives (Full Name_number_assignsubmission_file)"
+    who = PurePosixPath(found["who"]).name  # without a folder around all
     name = PurePosixPath(found["rest"].lstrip("/")).name
-    return _matched(f"{found['who']}_{found['id']}", name, 0, assignment)
+    match = _matched(f"{who}_{found['id']}", name, 0, assignment)
+    return match if isinstance(match, str) else replaced(match, name=who)
+
+
+def _gradescope(path: PurePosixPath, assignment: str) -> Match | str:
+    found = _GRADESCOPE.fullmatch(str(path))
+    if found is None:
+        return "not a path that Gradescope gives (assignment_…_export/submission_…/file)"
+    return _matched(found["who"], PurePosixPath(found["rest"]).name, 0, assignment)
+
+
+def _people(data: bytes) -> dict[str, str]:
+    """Submission → the first submitter's student number, else email address."""
+    import yaml
+
+    try:
+        about = yaml.safe_load(data)
+    except yaml.YAMLError:
+        return {}
+    people = {}
+    for submission, fields in about.items() if isinstance(about, dict) else ():
+        submitters = fields.get(":submitters") if isinstance(fields, dict) else None
+        for person in submitters[:1] if isinstance(submitters, list) else ():
+            if isinstance(person, dict):
+                who = student_folder(str(person.get(":sid") or person.get(":email") or ""))
+                if who:
+                    people[str(submission)] = who
+    return people
 
 
 def _folders(path: PurePosixPath, assignment: str) -> Match | str:
@@ -126,26 +195,44 @@ def _folders(path: PurePosixPath, assignment: str) -> Match | str:
     return _matched(parents[-1], path.name, 0, assignment)
 
 
-MATCHERS = {"canvas": _canvas, "moodle": _moodle, "folders": _folders}
+MATCHERS: dict[str, Callable[[PurePosixPath, str], Match | str]] = {
+    "canvas": _canvas,
+    "moodle": _moodle,
+    "gradescope": _gradescope,
+    "folders": _folders,
+}
 
 _COPY = re.compile(r"(?: ?\((?P<copy>\d+)\)|-(?P<again>\d+))$")
 
 
-def _matched(who: str, name: str, attempt: int, assignment: str) -> Match | str:
-    """(student, suffix, attempt), or why this file is not the assignment's."""
+def named(name: str, assignment: str) -> tuple[str, int] | None:
+    """(ending, number of the copy) of a file that has the assignment's name, else None.
+
+    Copies are “name (1).ipynb” of a browser and “name-2.ipynb” of Canvas.
+    """
     stem, suffix = os.path.splitext(name)
     if suffix.lower() not in SUFFIXES:
-        return f"neither a notebook nor a module ({suffix or 'no ending'})"
-    found = _COPY.search(stem)  # “name (1).ipynb” of a browser, “name-2.ipynb” of Canvas
+        return None
+    found = _COPY.search(stem)
+    again = 0
     if found is not None:
-        again = int((found["copy"] or found["again"])[:9])
-        attempt, stem = attempt * 1000 + min(again, 999), stem[: found.start()]
-    else:
-        attempt *= 1000
-    if stem.casefold() != assignment.casefold():
+        again = min(int((found["copy"] or found["again"])[:9]), 999)
+        stem = stem[: found.start()]
+    return (suffix.lower(), again) if stem.casefold() == assignment.casefold() else None
+
+
+def _matched(who: str, name: str, attempt: int, assignment: str) -> Match | str:
+    """Whose it is, or why this file is not the assignment's."""
+    suffix = PurePosixPath(name).suffix
+    if suffix.lower() not in SUFFIXES:
+        return f"neither a notebook nor a module ({suffix or 'no ending'})"
+    ours = named(name, assignment)
+    if ours is None:
         return f"not called {assignment}.ipynb or .py"
     student = student_folder(who)
-    return (student, suffix.lower(), attempt) if student else "the student's name is empty"
+    if not student:
+        return "the student's name is empty"
+    return Match(student, ours[0], attempt * 1000 + ours[1])
 
 
 def student_folder(who: str) -> str:
@@ -155,92 +242,3 @@ def student_folder(who: str) -> str:
         "_" if c in '/\\:*?"<>|' or unicodedata.category(c).startswith("C") else c for c in plain
     )
     return kept.strip(" ._")[:100].strip(" ._")
-
-
-# --- files -----------------------------------------------------------------------------
-
-
-def _entries(source: Path) -> Iterator[tuple[Entry, str]]:
-    """(entry, why it is left out or "") of every file in a folder or a zip file."""
-    if source.is_dir():
-        yield from _folder_entries(source)
-    elif source.is_file() and zipfile.is_zipfile(source):
-        yield from _zip_entries(source)
-    elif source.exists():
-        raise CannotImport(f"{source} is neither a folder nor a zip file; name one of these")
-    else:
-        raise CannotImport(f"there is no {source}; name the folder or zip file that was exported")
-
-
-def _folder_entries(source: Path) -> Iterator[tuple[Entry, str]]:
-    for folder, folders, files in os.walk(source, followlinks=False):
-        folders.sort()
-        for name in sorted(files):
-            path = Path(folder) / name
-            about = path.lstat()
-            inner = PurePosixPath(path.relative_to(source).as_posix())
-            entry = Entry(inner, about.st_size, path.read_bytes)
-            if not stat.S_ISREG(about.st_mode):
-                yield entry, "not a regular file"
-            else:
-                yield entry, _too_large(about.st_size)
-
-
-def _zip_entries(source: Path) -> Iterator[tuple[Entry, str]]:
-    try:
-        archive = zipfile.ZipFile(source)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise CannotImport(f"{source} cannot be read as a zip file; export it again") from error
-    with archive:
-        infos = archive.infolist()
-        if len(infos) > MAX_ENTRIES:
-            raise CannotImport(f"{source} has more than {MAX_ENTRIES} files; import it in parts")
-        for info in infos:
-            if info.is_dir():
-                continue
-            path = PurePosixPath(info.filename.replace("\\", "/"))
-            mode = info.external_attr >> 16
-            problem = _too_large(info.file_size)
-            if path.is_absolute() or ".." in path.parts or not path.parts:
-                problem = "its path leads out of the archive"
-            elif mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
-                problem = "not a regular file"
-            elif info.flag_bits & 1:
-                problem = "it is encrypted"
-            elif not problem:
-                problem = _unreadable(archive, info)
-            yield Entry(path, info.file_size, _reader(archive, info)), problem
-
-
-def _reader(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
-    filename = archive.filename
-    assert filename is not None
-
-    def read() -> bytes:
-        # the archive is open only while it is listed
-        with zipfile.ZipFile(filename) as again, again.open(info) as file:
-            return file.read(MAX_FILE)
-
-    return read
-
-
-def _unreadable(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
-    """Read to the end without keeping it: the header may lie about size and content."""
-    if not info.filename.lower().endswith(SUFFIXES):
-        return ""  # it is left out for its name
-    size = 0
-    try:
-        with archive.open(info) as file:
-            while piece := file.read(1 << 20):
-                size += len(piece)
-                if size > MAX_FILE:
-                    return _too_large(size)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-        return f"it is damaged ({error})"
-    except Exception as error:  # zlib.error and lzma.LZMAError have no common base
-        return f"it is damaged ({error})"
-    return ""
-
-
-def _too_large(size: int) -> str:
-    return "larger than 256 MB" if size > MAX_FILE else ""

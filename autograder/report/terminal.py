@@ -98,6 +98,8 @@ def print_import(report: Report, target: Path) -> None:
     out = console()
     files = sum(len(names) for names in report.imported.values())
     out.print(f"Imported {files} files of {len(report.imported)} students into {target}.")
+    for path, note in report.noted:
+        out.print(Text(f"note: {clean(path)}: {note}"))
     for path, reason in report.left_out:
         out.print(Text(f"left out: {clean(path)}: {reason}"))
 

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from autograder import importing
+from autograder import archives
 from autograder.importing import CannotImport, import_submissions, student_folder
 
 PS = "ps1"
@@ -147,7 +147,7 @@ class TestTricks:
         assert report.left_out == (("x_1_2_ps1.py", "not a regular file"),)
 
     def test_a_bomb(self, tmp_path, submitted, monkeypatch):
-        monkeypatch.setattr(importing, "MAX_FILE", 10_000)
+        monkeypatch.setattr(archives, "MAX_FILE", 10_000)
         source = make_zip(tmp_path / "a.zip", [("x_1_2_ps1.py", b"\0" * 1_000_000)])
         report = import_submissions("canvas", source, PS, submitted)
         assert report.left_out == (("x_1_2_ps1.py", "larger than 256 MB"),)
@@ -165,7 +165,7 @@ class TestTricks:
         assert "damaged" in report.left_out[0][1]
 
     def test_too_many_files(self, tmp_path, submitted, monkeypatch):
-        monkeypatch.setattr(importing, "MAX_ENTRIES", 1)
+        monkeypatch.setattr(archives, "MAX_ENTRIES", 1)
         source = make_zip(tmp_path / "a.zip", [("a", "x"), ("b", "x")])
         with pytest.raises(CannotImport, match="import it in parts"):
             import_submissions("canvas", source, PS, submitted)
@@ -188,7 +188,7 @@ class TestSources:
             import_submissions("canvas", tmp_path / "none.zip", PS, submitted)
 
     def test_an_unknown_kind(self, tmp_path, submitted):
-        with pytest.raises(CannotImport, match="there are: canvas, moodle, folders"):
+        with pytest.raises(CannotImport, match="there are: canvas, moodle, gradescope, folders"):
             import_submissions("blackboard", tmp_path, PS, submitted)
 
 

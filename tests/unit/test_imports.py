@@ -108,6 +108,7 @@ ORDER = [
     "separation",
     "source_rules",
     "validate",
+    "archives",
     "importing",
     "doctor",
     "companions",
