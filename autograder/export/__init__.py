@@ -43,6 +43,9 @@ KINDS = {
     "brightspace": Kind("brightspace", "D2L Brightspace's gradebook", with_roster=True),
     "blackboard": Kind("blackboard", "Blackboard's Grade Center", with_roster=True),
     "gradescope": Kind("gradescope", "a results.json for each student, in a zip file"),
+    "gradescope-autograder": Kind(
+        "gradescope_autograder", "the autograder that Gradescope runs", made_of="course"
+    ),
     "junit": Kind("junit", "JUnit XML, a suite a student"),
 }
 
@@ -171,3 +174,12 @@ def most(document: ResultDocument, options: Options) -> str:
     if options.out_of is not None:
         return points(options.out_of)
     return points(max((each.max_score for each in document.submissions), default=0.0))
+
+
+def without_score(students: list[str]) -> str:
+    """A remark on those whom a fault of ours left without a score."""
+    more = " …" if len(students) > 5 else ""
+    return (
+        f"{len(students)} without a score, through a fault of ours, got none here: "
+        f"{', '.join(students[:5])}{more}"
+    )

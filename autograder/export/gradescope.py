@@ -3,7 +3,7 @@
 Fields are those of Gradescope's autograder specification. The top-level score counts, so
 that rounding is that of the result document; every exercise and question is a test. A text
 is text (`output_format`), so that Gradescope escapes it. Where a fault of ours left no
-score there is none at the top and none at the exercise: Gradescope then asks for another run.
+score there is no file: one without any score is not valid, and a 0 would be wrong.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from typing import Any
 
 import msgspec
 
-from autograder.export import CannotExport, Exported, Options
+from autograder.export import CannotExport, Exported, Options, without_score
+from autograder.export.wheels import DATE
 from autograder.importing import student_folder
 from autograder.result import ResultDocument, SubmissionResult
-
-# Zip files with equal contents are equal bytes.
-_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def write(document: ResultDocument, options: Options) -> Exported:
@@ -27,6 +25,10 @@ def write(document: ResultDocument, options: Options) -> Exported:
     if options.student is not None:
         for result in document.submissions:
             if result.student == options.student:
+                if result.score is None:
+                    raise CannotExport(
+                        f"{result.student} has no score, through a fault of ours; grade again"
+                    )
                 return Exported(results_json(result))
         raise CannotExport(
             f"there is no student {options.student} in these results; leave --student out for "
@@ -35,13 +37,16 @@ def write(document: ResultDocument, options: Options) -> Exported:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for result in document.submissions:
-            name = f"{student_folder(result.student) or '_'}/results.json"
-            archive.writestr(zipfile.ZipInfo(name, _DATE), results_json(result))
-    return Exported(packed.getvalue())
+            if result.score is not None:
+                name = f"{student_folder(result.student) or '_'}/results.json"
+                archive.writestr(zipfile.ZipInfo(name, DATE), results_json(result))
+    waiting = [result.student for result in document.submissions if result.score is None]
+    remarks = (without_score(waiting),) if waiting else ()
+    return Exported(packed.getvalue(), remarks=remarks)
 
 
 def results_json(result: SubmissionResult) -> bytes:
-    """One student's results.json."""
+    """The results.json of a submission that has a score."""
     tests: list[dict[str, Any]] = [
         _test(
             exercise.name,
@@ -66,10 +71,11 @@ def results_json(result: SubmissionResult) -> bytes:
     ]
     for number, test in enumerate(tests, 1):
         test["number"] = str(number)
-    output = "\n".join(result.messages)
+    assert result.score is not None
     plain: dict[str, Any] = {
+        "score": round(result.score, 2) + 0.0,
         "execution_time": round(result.seconds, 3),
-        "output": output,
+        "output": "\n".join(result.messages),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
@@ -82,15 +88,6 @@ def results_json(result: SubmissionResult) -> bytes:
             "max_score": result.max_score,
         },
     }
-    if result.score is not None:
-        plain = {"score": round(result.score, 2) + 0.0, **plain}
-    else:
-        for test in tests:  # or Gradescope would add up those of the others
-            test.pop("score", None)
-        plain["output"] = (
-            f"{output}\nThis could not be graded, through a fault of ours, and costs no points: "
-            "please tell your instructor, who can run the autograder again."
-        ).lstrip()
     return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
 
 
@@ -103,8 +100,10 @@ def _test(
     passed: bool,
     tags: list[str],
 ) -> dict[str, Any]:
-    test: dict[str, Any] = {
+    assert score is not None
+    return {
         "name": name,
+        "score": round(score, 2) + 0.0,
         "max_score": max_score,
         "status": "passed" if passed else "failed",
         "output": output,
@@ -112,6 +111,3 @@ def _test(
         "visibility": "visible",
         "tags": tags,
     }
-    if score is not None:
-        test["score"] = round(score, 2) + 0.0
-    return test

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.export import CannotExport, Exported, Options
+from autograder.export import CannotExport, Exported, Options, without_score
 from autograder.export.spreadsheets import as_text
 from autograder.importing import student_folder
 from autograder.result import ResultDocument, SubmissionResult
@@ -211,10 +211,7 @@ def exported(data: bytes, found: Found, roster: Roster, *remarks: str) -> Export
     waiting = [r.student for r in found.by_row.values() if r.score is None]
     said = list(remarks)
     if waiting:
-        said.append(
-            f"{len(waiting)} without a score, through a fault of ours, got none here: "
-            f"{', '.join(waiting[:5])}{' …' if len(waiting) > 5 else ''}"
-        )
+        said.append(without_score(waiting))
     said.append(
         f"{len(found.by_row)} students found by {roster.header[found.column.index].strip()}"
     )

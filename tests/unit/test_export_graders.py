@@ -18,9 +18,11 @@ from tests.unit.test_export import NAMES, OURS, PS, document, submission
 
 VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
 FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
+SCORED = {"required": ["tests"], "properties": {"tests": {"items": {"required": ["score"]}}}}
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
 GRADESCOPE = {
     "type": "object",
+    "anyOf": [{"required": ["score"]}, SCORED],
     "additionalProperties": False,
     "properties": {
         "score": {"type": "number"},
@@ -77,12 +79,10 @@ class TestGradescope:
         assert [test["status"] for test in found["tests"]] == ["passed", "failed", "passed"]
         assert found["tests"][1]["tags"] == ["failed", "a", "b"]
 
-    def test_a_fault_of_ours_has_no_score_anywhere(self):
-        """Gradescope adds up the tests where there is no score above them."""
-        found = gradescope(OURS)
-        assert "score" not in found
-        assert not any("score" in test for test in found["tests"])
-        assert "costs no points" in found["output"]
+    def test_a_fault_of_ours_gives_no_file(self):
+        """Without a score it would not be valid, and with 0 not right."""
+        with pytest.raises(CannotExport, match="ours has no score"):
+            export("gradescope", document(OURS), Options(student="ours"))
 
     def test_a_text_stays_a_text(self):
         text = '<img src=x onerror="alert(1)"> **bold** \x1b[31m'
@@ -95,13 +95,15 @@ class TestGradescope:
 
     def test_all_in_a_zip_file(self):
         names = [name for name in NAMES if "\ud800" not in name]
-        data = export("gradescope", document(*map(submission, names[:9]), OURS)).data
+        exported = export("gradescope", document(*map(submission, names[:9]), OURS))
+        data = exported.data
+        assert "1 without a score" in exported.remarks[0] and exported.left_out == ()
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             assert archive.testzip() is None
             paths = archive.namelist()
             for path in paths:
                 jsonschema.validate(json.loads(archive.read(path)), GRADESCOPE)
-        assert len(set(paths)) == len(paths) == 10
+        assert len(set(paths)) == len(paths) == 9
         assert all(path.count("/") == 1 and ".." not in path for path in paths)
         assert data == export("gradescope", document(*map(submission, names[:9]), OURS)).data
 
