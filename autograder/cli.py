@@ -314,6 +314,45 @@ def grade(
 
 
 @app.command()
+def report(
+    assignment: Annotated[str, typer.Argument(help="The problem set.")],
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            help="What autograder grade --json wrote; by default the last run without --json."
+        ),
+    ] = None,
+    submitted: Annotated[
+        Path | None,
+        typer.Option(help="Where examples of code are taken from; by default submitted/."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="The page to write; by default <problem set>-report.html.")
+    ] = None,
+    quality: Annotated[
+        Path | None,
+        typer.Option(help="What autograder validate --json wrote; by default it is measured."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure/--no-measure", help="Measure the set's own quality, once.")
+    ] = True,
+    course: CourseOption = None,
+) -> None:
+    """Write the class report: what to teach again, scores, students, what scores are worth."""
+    from autograder.report.quality import measured, read_quality
+    from autograder.report.writing import write_report
+
+    root, page = _course(course), output or Path(f"{assignment}-report.html")
+    figures = None
+    if quality is not None:
+        figures = read_quality(quality, assignment)
+    elif measure:
+        figures = measured(root, assignment)
+    write_report(root, assignment, results, page, submitted, figures)
+    print(f"wrote {page}")
+
+
+@app.command()
 def export(
     kind: Annotated[str, typer.Argument(help="csv, json, canvas, moodle …: see docs/formats.md.")],
     assignment: Annotated[str, typer.Argument(help="The problem set.")],

@@ -17,6 +17,8 @@ from pathlib import Path
 from autograder import stubs
 from autograder.pack import CourseNotFound, Pack, load_pack
 from autograder.quiz import STUDENT_ID, Question, for_student, guessing, load_quiz
+from autograder.report.quality import measured
+from autograder.report.writing import write_report
 from autograder.run import Run
 
 MARKER = ".autograder-demo"
@@ -161,6 +163,11 @@ def run_demo(course: Path, assignment: str, folder: Path, students: int) -> int:
     first = next(
         iter(sorted((folder / "feedback").rglob(f"{assignment}.html"))), folder / "feedback"
     )
+    print("Measuring the problem set itself, for the class report …")
+    quality = measured(course, assignment)
+    page = folder / "report.html"
+    write_report(folder, assignment, folder / "result.json", page, quality=quality)
+    print(f"Report:    {page}")
     print(f"Results:   {folder / 'result.json'}")
     print(
         f"Gradebook: {folder / 'gradebook.db'} (cd {folder.name}; nbgrader's formgrader shows it)"

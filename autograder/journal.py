@@ -17,7 +17,7 @@ import msgspec
 from autograder import __version__
 from autograder.files import MAX_FILE
 from autograder.grading import Assignment
-from autograder.result import SubmissionResult
+from autograder.result import ResultDocument, SubmissionResult, Version
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -86,6 +86,20 @@ class Journal:
     def results(self) -> list[SubmissionResult]:
         """Every result in the journal; to be called when it is closed."""
         return [line.result for line in self._lines()]
+
+    def document(self) -> ResultDocument | None:
+        """What has been graded so far, as a result document; None when nothing has been."""
+        head = self._head()
+        results = [] if head is None else self.results()
+        if head is None or not results:
+            return None
+        return ResultDocument(
+            assignment=head.assignment,
+            seed=head.seed,
+            isolation=results[0].isolation,
+            version=Version(package=head.package, exercises=head.exercises),
+            submissions=tuple(sorted(results, key=lambda result: result.student)),
+        )
 
     def __enter__(self) -> Journal:
         self._file = self.path.open("ab")

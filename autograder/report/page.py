@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 TEMPLATES = Path(__file__).parent / "templates"
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TICKED = re.compile(r"`([^`\n]{1,80})`")
 
 
@@ -32,7 +33,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"points": points, "prose": prose, "ticked": ticked}
+    environment.filters |= {"points": points, "prose": prose, "ticked": ticked, "times": times}
     return environment
 
 
@@ -71,6 +72,14 @@ def data(value: Any) -> Markup:
 def points(value: float | None) -> str:
     """Points as people write them; a dash where they are not known."""
     return "–" if value is None else f"{value:g}"
+
+
+def times(value: float) -> str:
+    """How many times as large: “3.2 ×”, and where that is long “5·10⁹ ×”."""
+    if value < 1e4:
+        return f"{value:.3g} ×"
+    exponent = f"{value:.0e}".split("e+")[1].lstrip("0")
+    return f"{value:.0e}".split("e")[0] + "·10" + exponent.translate(_RAISED) + " ×"
 
 
 @lru_cache(maxsize=1)
