@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from autograder.result import ExerciseResult, QuestionResult, ResultDocument, SubmissionResult
+from autograder.result import ExerciseResult, ResultDocument, SubmissionResult
 from autograder.wording import clean
 
 # One letter for each outcome: what the script draws a cell by.
@@ -59,16 +59,6 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question in numbers. facility: the mean share of its points."""
-
-    id: str
-    max_score: float
-    facility: float | None
-    counts: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class ClassData:
     """A class in numbers. students: in the document's order, as `held` counts them."""
 
@@ -78,7 +68,7 @@ class ClassData:
     median: float | None
     exercises: tuple[Facility, ...]
     held: tuple[Held, ...]
-    questions: tuple[Asked, ...]
+    quiz_points: float
 
     @property
     def scores(self) -> list[float]:
@@ -107,7 +97,6 @@ def summarise(document: ResultDocument) -> ClassData:
     students = document.submissions
     scores = [result.score for result in students if result.score is not None]
     exercises = [item.name for item in students[0].exercises] if students else []
-    questions = [item.id for item in students[0].questions] if students else []
     return ClassData(
         students=students,
         max_score=students[0].max_score if students else 0.0,
@@ -118,10 +107,7 @@ def summarise(document: ResultDocument) -> ClassData:
             for position, name in enumerate(exercises)
         ),
         held=_held(students),
-        questions=tuple(
-            _asked([s.questions[position] for s in students if position < len(s.questions)])
-            for position in range(len(questions))
-        ),
+        quiz_points=sum(item.max_score for item in students[0].questions) if students else 0.0,
     )
 
 
@@ -158,14 +144,6 @@ def _held(students: Sequence[SubmissionResult]) -> tuple[Held, ...]:
                 holders.setdefault((exercise.name, name), []).append(position)
     found = [Held(*key, tuple(positions)) for key, positions in holders.items()]
     return tuple(sorted(found, key=lambda item: (-len(item.holders), item.exercise, item.name)))
-
-
-def _asked(results: Sequence[QuestionResult]) -> Asked:
-    outcomes = ("correct", "partial", "incorrect", "unanswered", "unreadable")
-    counts = Counter(dict.fromkeys(outcomes, 0))
-    counts.update(result.outcome for result in results)
-    shares = [result.score / result.max_score for result in results if result.max_score]
-    return Asked(results[0].id, results[0].max_score, _mean(shares), counts)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -214,7 +192,7 @@ def rows(data: ClassData) -> dict[str, Any]:
         ])  # fmt: skip
     return {
         "exercises": [[item.name, item.max_score] for item in data.exercises],
-        "quiz": sum(item.max_score for item in data.questions),
+        "quiz": data.quiz_points,
         "max": data.max_score,
         "students": students,
         "holders": [list(item.holders) for item in data.held],

@@ -15,6 +15,7 @@ from autograder.grading import Assignment, find_submissions
 from autograder.intervals import FALSE_ALARMS
 from autograder.report.class_data import ClassData, Facility, Held, rows, summarise
 from autograder.report.code import anonymous, written_for
+from autograder.report.item_analysis import ItemAnalysis, analyse
 from autograder.report.page import data, render
 from autograder.result import ResultDocument
 from autograder.validate import PackReport
@@ -38,6 +39,7 @@ def class_report(
 ) -> str:
     """The page. submitted: where examples of code are taken from; without it there are none."""
     found = summarise(document)
+    analysis = analyse(document.submissions, assignment.questions)
     folders = {}
     if submitted is not None and submitted.is_dir():
         folders = find_submissions(submitted, assignment.name)
@@ -55,7 +57,8 @@ def class_report(
         kinds=KINDS,
         exercises=[(item, _shares(item)) for item in found.exercises],
         misconceptions=_misconceptions(assignment, found, folders),
-        questions=_questions(assignment, found),
+        analysis=analysis,
+        questions=_questions(assignment, analysis),
         quality=quality,
         quality_totals=None if quality is None else _totals(quality),
         false_alarms=f"{FALSE_ALARMS:.0e}".replace("e-0", "e-"),
@@ -135,12 +138,19 @@ def _example(
     return min(examples, key=len, default="")
 
 
-def _questions(assignment: Assignment, found: ClassData) -> list[dict[str, Any]]:
-    prompts = {question.id: question.prompt for question in assignment.questions}
-    return [
-        {"number": number, "asked": asked, "prompt": prompts.get(asked.id, asked.id)}
-        for number, asked in enumerate(found.questions, 1)
-    ]
+def _questions(assignment: Assignment, analysis: ItemAnalysis) -> list[dict[str, Any]]:
+    known = {question.id: question for question in assignment.questions}
+    listed = []
+    for number, item in enumerate(analysis.items, 1):
+        question = known.get(item.id)
+        texts = {option.id: option.text for option in question.options} if question else {}
+        listed.append({
+            "number": number,
+            "item": item,
+            "prompt": question.prompt if question else item.id,
+            "picks": [(pick, texts.get(pick.answer, pick.answer)) for pick in item.picks],
+        })  # fmt: skip
+    return listed
 
 
 def _totals(quality: PackReport) -> dict[str, Any]:

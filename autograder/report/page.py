@@ -33,7 +33,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"points": points, "prose": prose, "ticked": ticked, "times": times}
+    environment.filters |= {
+        "points": points,
+        "prose": prose,
+        "ticked": ticked,
+        "times": times,
+        "interval": interval,
+    }
     return environment
 
 
@@ -80,6 +86,12 @@ def times(value: float) -> str:
         return f"{value:.3g} ×"
     exponent = f"{value:.0e}".split("e+")[1].lstrip("0")
     return f"{value:.0e}".split("e")[0] + "·10" + exponent.translate(_RAISED) + " ×"
+
+
+def interval(estimate: Any) -> str:
+    """A figure and its interval, as “0.42 (0.10 to 0.66)”."""
+    low, high = (f"{end:.2f}".replace("-", "−") for end in (estimate.low, estimate.high))
+    return f"{estimate.value:.2f}".replace("-", "−") + f" ({low} to {high})"
 
 
 @lru_cache(maxsize=1)
