@@ -13,7 +13,7 @@ LIGHT := .venv/.installed-dev
 FULL := .venv/.installed-dev-torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint build bench kinds counts clean
+.PHONY: help demo test soak lint build release docs bench kinds counts clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ lint: $(LIGHT) ## check style and types
 build: $(FULL) ## write source/ and assignments/ from solutions/
 	@$(BIN)/autograder build $(ARGS)
 
+release: $(LIGHT) ## lay out in release/ what students get; ARGS="ps1_numpy_attention --to DIR"
+	@$(BIN)/autograder release $(ARGS)
+
+docs: $(LIGHT) ## make the site of docs/ in site/; ARGS="--site-dir DIR"
+	@$(BIN)/python -m mkdocs build --quiet --strict $(ARGS)
+
 bench: $(FULL) ## run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -48,7 +54,7 @@ counts: $(FULL) ## count exercises, cases, misconceptions, questions and facts
 	@$(BIN)/python -m benchmarks.counts $(ARGS)
 
 clean: ## delete caches and built archives; .venv, submissions and grades stay
-	rm -rf build dist htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(LIGHT): extras := dev

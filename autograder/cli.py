@@ -440,6 +440,31 @@ def import_(
 
 
 @app.command()
+def release(
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(help="Problem sets; by default those that give no solution away."),
+    ] = None,
+    to: Annotated[
+        Path, typer.Option("--to", help="The students' repository, or a folder for it.")
+    ] = Path("release"),
+    url: Annotated[
+        str | None, typer.Option("--url", help="By which students clone it, for Colab.")
+    ] = None,
+    course: CourseOption = None,
+) -> None:
+    """Lay out what students get: the sets, this package, how to install it."""
+    from autograder.publishing import release as write
+
+    released = write(_course(course), assignments or (), to, url)
+    print(f"Wrote {released.files} files for {', '.join(released.sets)} to {to}.")
+    for name in released.kept:
+        print(f"kept: {name}: it is not the one that this command writes")
+    for name, why in released.left_out:
+        print(f"left out: {name}: {why}")
+
+
+@app.command()
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
 ) -> None:

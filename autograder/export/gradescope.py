@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from autograder.export import CannotExport, Exported, Options, without_score
-from autograder.export.wheels import DATE
 from autograder.importing import student_folder
 from autograder.result import ResultDocument, SubmissionResult
+from autograder.wheels import DATE
 
 
 def write(document: ResultDocument, options: Options) -> Exported:

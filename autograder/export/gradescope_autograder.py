@@ -15,9 +15,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from autograder.export import CannotExport, Exported, Options, points
-from autograder.export.wheels import packed, wheel
 from autograder.pack import assignments_of, load_pack
 from autograder.quiz import load_quiz
+from autograder.wheels import packed, wheel
 
 _SCRIPTS = ("setup.sh", "run_autograder")
 

@@ -19,7 +19,7 @@ import pytest
 
 from autograder.cli import app
 from autograder.export import CannotExport, Options, export_course
-from autograder.export.wheels import package_files, wheel
+from autograder.wheels import package_files, wheel
 from tests.e2e.folders import (
     PS,
     ROOT,

@@ -114,6 +114,8 @@ ORDER = [
     "companions",
     "build",
     "leaks",
+    "wheels",
+    "publishing",
     "report",
     "run",
     "export",
