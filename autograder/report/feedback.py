@@ -18,6 +18,8 @@ from autograder.cards import labelled
 from autograder.files import Unreadable
 from autograder.grading import Assignment
 from autograder.picture import picture_of, svg
+from autograder.quiz import Question, for_student
+from autograder.quiz.kinds import KINDS
 from autograder.report.code import written_for
 from autograder.report.page import render
 from autograder.result import ExerciseResult, QuestionResult, SubmissionResult
@@ -59,7 +61,10 @@ class FeedbackWriter:
     def page(self, result: SubmissionResult, submission: Submission | None) -> str:
         """The page of one student. submission: what they handed in, to show their code."""
         exercises = [self._exercise(item, submission) for item in result.exercises]
-        questions = [self._question(number, q) for number, q in enumerate(result.questions, 1)]
+        questions = [
+            self._question(number, item, result.student)
+            for number, item in enumerate(result.questions, 1)
+        ]
         share = (result.score or 0.0) / result.max_score if result.max_score else 0.0
         return render(
             "feedback.html.j2",
@@ -118,8 +123,8 @@ class FeedbackWriter:
                 )
         return self._drawn[key]
 
-    def _question(self, number: int, item: QuestionResult) -> dict[str, Any]:
-        question = self._questions[item.id]
+    def _question(self, number: int, item: QuestionResult, student: str) -> dict[str, Any]:
+        question = for_student(self._questions[item.id], student)
         message = item.message.removesuffix(question.explanation).strip()
         return {
             "number": number,
@@ -131,18 +136,30 @@ class FeedbackWriter:
             "max_score": item.max_score,
             "prompt": question.prompt,
             "message": clean(message, 2000),
+            "chosen": chosen_options(question, item.answer),
             "right": right_options(question),
             "explanation": question.explanation,
         }
 
 
-def right_options(question: Any) -> list[str]:
-    """Texts of the options that are right, for questions that have options."""
-    right = question.answer
-    chosen = (right,) if isinstance(right, str) else right
-    if not isinstance(chosen, (tuple, list, set, frozenset)):
-        return []
-    return [option.text for option in question.options if option.id in chosen]
+def chosen_options(question: Question, answer: str) -> list[str]:
+    """Texts of the options that were chosen; the ids say nothing."""
+    texts = {option.id: option.text for option in question.options}
+    ids = answer.split(", ") if answer else []
+    return [texts[name] for name in ids] if all(name in texts for name in ids) else []
+
+
+def right_options(question: Question) -> list[str]:
+    """Texts of the options that are right, in their order; else the answer as it is written."""
+    texts = {option.id: option.text for option in question.options}
+    if isinstance(question.answer, Mapping):
+        others = {option.id: option.text for option in question.right}
+        pairs = question.answer.items()
+        return [f"{texts.get(one, one)} – {others.get(two, two)}" for one, two in pairs]
+    if not texts:
+        return [f"`{KINDS[question.type].written(question)}`"]
+    right = (question.answer,) if isinstance(question.answer, str) else question.answer
+    return [texts[name] for name in right if name in texts]
 
 
 @dataclass(frozen=True)

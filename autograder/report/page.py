@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 
 TEMPLATES = Path(__file__).parent / "templates"
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_VARIABLE = re.compile(r"\$([A-Za-z][\w, ]{0,12})\$")
 _TICKED = re.compile(r"`([^`\n]{1,80})`")
 
 
@@ -103,7 +104,8 @@ def _markdown() -> Any:
 
 def prose(text: str) -> Markup:
     """An author's Markdown as HTML; HTML in it is shown as text."""
-    return Markup(_markdown().render(text))
+    # a name between dollars, as in notebooks, is set as a variable; formulas stay as they are
+    return Markup(_markdown().render(_VARIABLE.sub(r"*\1*", text)))
 
 
 def ticked(text: str) -> Markup:
