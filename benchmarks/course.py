@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder import demo, stubs
 from autograder.pack import Pack, load_pack
-from autograder.quiz import Question, load_quiz
+from autograder.quiz import Question, for_student, guessing, load_quiz
 
 ROOT = Path(__file__).parents[1]
 PS = "ps1_numpy_attention"
@@ -52,7 +52,7 @@ def _points(notebook: Path) -> float:
 
 def _students(pack: Pack, questions: Sequence[Question], count: int) -> list[demo.Student]:
     rng = random.Random(SEED)
-    sources, answers = pack.sources, {question.id: question.answer for question in questions}
+    sources = pack.sources
     made = []
     for number in range(count):
         code = {name: stubs.student_code(source, name, name) for name, source in sources.items()}
@@ -62,5 +62,7 @@ def _students(pack: Pack, questions: Sequence[Question], count: int) -> list[dem
             # a public one, since stock nbgrader sees nothing but the public cases
             known = [m.name for m in pack.exercises[name].misconceptions if not m.hidden]
             code[name] = stubs.student_code(sources[name], rng.choice(known), name)
-        made.append(demo.Student(f"student{number:03d}", kind, code, answers, "notebook"))
+        student = f"student{number:03d}"
+        answers = {each.id: guessing.right(for_student(each, student)) for each in questions}
+        made.append(demo.Student(student, kind, code, answers, "notebook"))
     return made

@@ -19,9 +19,13 @@ from pathlib import Path
 
 from autograder.archives import SUFFIXES
 from autograder.export.gradescope import results_json
-from autograder.importing import named
+from autograder.files import Unreadable
+from autograder.importing import named, student_folder
+from autograder.quiz import STUDENT_ID, claimed_id, plain_id
 from autograder.run import CannotGrade, Run, write_whole
+from autograder.submission import choose
 
+# Where Gradescope does not say who handed in.
 STUDENT = "submission"
 
 
@@ -31,10 +35,13 @@ def main(root: Path) -> int:
     settings = json.loads((source / "autograder.json").read_text("utf-8"))
     assignment = str(settings["assignment"])
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "submitted" / STUDENT / assignment
-        folder.mkdir(parents=True)
-        for line in lay_out(root / "submission", assignment, folder):
+        uploaded = Path(scratch) / "uploaded" / assignment
+        uploaded.mkdir(parents=True)
+        for line in lay_out(root / "submission", assignment, uploaded):
             print(line)
+        folder = Path(scratch) / "submitted" / submitter(root, assignment, uploaded)
+        folder.mkdir(parents=True)
+        uploaded.rename(folder / assignment)
         run = Run(
             course=source,
             assignment=assignment,
@@ -62,6 +69,27 @@ def main(root: Path) -> int:
     results.mkdir(exist_ok=True)
     write_whole(results / "results.json", results_json(result))
     return 0
+
+
+def submitter(root: Path, assignment: str, uploaded: Path) -> str:
+    """The id, as a folder's name, for which questions with numbers of one's own are judged.
+
+    Gradescope knows a student's number and e-mail address; the one that the submission says
+    counts, if it is one of these, else the first there is.
+    """
+    try:
+        about = json.loads((root / "submission_metadata.json").read_text("utf-8"))
+        users = [user for user in about["users"] if isinstance(user, dict)]
+    except (OSError, ValueError, KeyError, TypeError):
+        users = []
+    known = [str(user[key]) for user in users for key in ("sid", "email", "name") if user.get(key)]
+    known += [name.partition("@")[0] for name in known if "@" in name]
+    try:
+        said = claimed_id(choose(uploaded, assignment, (), ()).submission.answer(STUDENT_ID))
+    except Unreadable:
+        said = ""
+    ours = [name for name in known if plain_id(name) == plain_id(said)] + known
+    return next((folder for name in ours if (folder := student_folder(name))), STUDENT)
 
 
 def lay_out(uploaded: Path, assignment: str, folder: Path) -> list[str]:

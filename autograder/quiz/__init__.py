@@ -7,7 +7,7 @@ has a module of its own: `choices`, `numbers`, `shapes`, `matrices`, `ordering`,
 """
 
 from autograder.quiz.answers import NotAnAnswer, literal
-from autograder.quiz.judging import STUDENT_ID, judge_answer, judge_quiz
+from autograder.quiz.judging import STUDENT_ID, claimed_id, judge_answer, judge_quiz
 from autograder.quiz.kinds import KINDS, form_of, prompt_for, read_answer, words_for
 from autograder.quiz.loading import load_quiz
 from autograder.quiz.parameterised import for_student, formulas_of
@@ -22,6 +22,7 @@ __all__ = [
     "Option",
     "Question",
     "Wrong",
+    "claimed_id",
     "for_student",
     "form_of",
     "formulas_of",

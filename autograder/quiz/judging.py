@@ -29,7 +29,7 @@ def judge_quiz(
     Numbers are drawn for `student`, the id that the course knows, whatever the submission says.
     """
     drawn = [question for question in questions if question.draws is not None]
-    claimed = _claimed(written(STUDENT_ID)) if drawn else student
+    claimed = claimed_id(written(STUDENT_ID)) if drawn else student
     other = claimed if plain_id(claimed) != plain_id(student) else None
     results = tuple(
         judge_answer(question, written(question.variable), student, other) for question in questions
@@ -48,7 +48,7 @@ def judge_quiz(
     )
 
 
-def _claimed(node: ast.expr | None) -> str:
+def claimed_id(node: ast.expr | None) -> str:
     """The id that a submission says, empty when it says none."""
     try:
         value = literal(node)

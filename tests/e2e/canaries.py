@@ -301,25 +301,34 @@ def put_into_quiz(path: Path, canaries: Canaries) -> None:
     """The quiz with other answers, ids and texts; which option is right is secret too."""
     quiz = yaml.safe_load(path.read_text("utf-8"))
     for question in quiz:
-        name = question["id"]
+        name, kind = question["id"], question["type"]
         question["prompt"] += f"\n{canaries.public_word(f'{name}: prompt')}\n"
         question["explanation"] = canaries.word(f"{name}: explanation")
-        for number, option in enumerate(question.get("options", ())):
-            was_right = option["id"] == question["answer"]
-            option["id"] = canaries.public_word(f"{name}: option {number}")
-            option["text"] += " " + canaries.public_word(f"{name}: text of option {number}")
-            option["misconception"] = canaries.word(f"{name}: misconception of option {number}")
-            option["hint"] = canaries.word(f"{name}: hint of option {number}")
-            if was_right:
-                question["answer"] = option["id"]
-        if question["type"] == "number":
+        for key in ("options", "left", "right"):
+            for number, option in enumerate(question.get(key, ())):
+                what = f"option {number}" if key == "options" else f"{key} option {number}"
+                was_right = option["id"] == question.get("answer")
+                if kind == "single_choice":
+                    option["id"] = canaries.public_word(f"{name}: {what}")
+                option["text"] += " " + canaries.public_word(f"{name}: text of {what}")
+                option["misconception"] = canaries.word(f"{name}: misconception of {what}")
+                option["hint"] = canaries.word(f"{name}: hint of {what}")
+                if was_right:
+                    question["answer"] = option["id"]
+        plain_number = kind == "number" and "draws" not in question
+        if plain_number:
             question["answer"] = canaries.number(f"{name}: answer")
+            question.pop("significant", None)
             question["tolerance"] = {  # small enough to tell the distractors apart
                 "absolute": canaries.number(f"{name}: absolute tolerance", halved=20),
                 "relative": canaries.number(f"{name}: relative tolerance", halved=40),
             }
+        elif kind == "number":
+            number = canaries.number(f"{name}: formula")
+            question["answer"] = f"({question['answer']}) + 0 * {number!r}"
         for number, wrong in enumerate(question.get("wrong", ())):
-            wrong["value"] = canaries.number(f"{name}: distractor {number}")
+            if plain_number:
+                wrong["value"] = canaries.number(f"{name}: distractor {number}")
             wrong["misconception"] = canaries.word(f"{name}: misconception of distractor {number}")
             wrong["hint"] = canaries.word(f"{name}: hint of distractor {number}")
     path.write_text(yaml.safe_dump(quiz, allow_unicode=True, sort_keys=False), "utf-8")

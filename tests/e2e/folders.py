@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autograder import demo, stubs
 from autograder.pack import Pack, load_pack
-from autograder.quiz import Question, load_quiz
+from autograder.quiz import Question, for_student, guessing, load_quiz
 
 ROOT = Path(__file__).parents[2]
 PS = "ps1_numpy_attention"
@@ -79,6 +79,10 @@ def build_archives(tree: Path, out: Path, *kinds: str) -> Path:
     return out
 
 
+# In whose name everything is handed in, unless a test says otherwise.
+STUDENT = "s"
+
+
 # --- submissions -----------------------------------------------------------------------
 
 
@@ -104,7 +108,10 @@ def right_code(name: str = PS) -> dict[str, str]:
 
 
 def right_answers(name: str = PS) -> dict[str, object]:
-    return {question.id: question.answer for question in questions(name)}
+    """For the numbers of STUDENT, where they are drawn."""
+    return {
+        question.id: guessing.right(for_student(question, STUDENT)) for question in questions(name)
+    }
 
 
 def work_on(
@@ -115,7 +122,7 @@ def work_on(
     name: str = PS,
 ) -> None:
     """Write code and answers into the notebook or the module of a student's folder."""
-    student = demo.Student("s", "some", code, answers or {}, hands_in)
+    student = demo.Student(STUDENT, "some", code, answers or {}, hands_in)
     scratch = folder / "scratch"
     demo.hand_in(student, pack(name), ROOT / "assignments" / name, scratch)
     for path in scratch.iterdir():

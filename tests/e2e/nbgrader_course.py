@@ -10,12 +10,13 @@ from pathlib import Path
 
 from autograder import build, stubs
 from autograder.pack import load_pack
-from autograder.quiz import load_quiz
+from autograder.quiz import STUDENT_ID, for_student, guessing, load_quiz
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PS1 = "ps1_numpy_attention"
 OWN_TEXT, OWN_TEST = "explain", "own_test"
 CANARY = "canary_in_a_hidden_test"
+OWN = "OWN_ANSWER_OF_{}"  # until it is known whose
 
 
 def make_course(root: Path) -> Path:
@@ -63,14 +64,17 @@ class Written:
         self.module_stub = (folder / f"{assignment}.py").read_text("utf-8")
 
     def right(self) -> dict[str, str]:
-        """Every exercise and question right."""
+        """Every exercise and question right, once `hand_in` knows whose it is."""
         texts = {}
         for name, exercise in self.pack.exercises.items():
             cell = stubs.solution_cell(exercise, self.pack.sources[name])
             lines = [line for line in cell.split("\n") if "### " not in line]
             texts[name] = "\n".join(lines)
         for question in self.questions:
-            texts[question.variable] = f"{question.variable} = {question.answer!r}"
+            answer = OWN.format(question.id) if question.draws else repr(guessing.right(question))
+            texts[question.variable] = f"{question.variable} = {answer}"
+        if any(question.draws for question in self.questions):
+            texts[STUDENT_ID] = f'{STUDENT_ID} = "{OWN.format(STUDENT_ID)}"'
         return texts
 
     def notebook(self, texts: Mapping[str, str]) -> dict:
@@ -99,12 +103,21 @@ def cell_of(book: Mapping, name: str) -> dict:
 def hand_in(
     course: Path, student: str, content: object, assignment: str = PS1, suffix: str = ".ipynb"
 ) -> Path:
-    """Put a file into submitted/. A notebook may be given as its JSON, text or bytes."""
+    """Put a file into submitted/. A notebook may be given as its JSON, text or bytes.
+
+    Right answers with the student's own numbers are put in where `Written.right` left them open.
+    """
     folder = course / "submitted" / student / assignment
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{assignment}{suffix}"
     if isinstance(content, dict):
         content = json.dumps(content, ensure_ascii=False)
+    if isinstance(content, str):
+        for question in load_quiz(course / "solutions" / assignment):
+            if question.draws:
+                own = repr(guessing.right(for_student(question, student)))
+                content = content.replace(OWN.format(question.id), own)
+        content = content.replace(OWN.format(STUDENT_ID), student)
     path.write_bytes(content if isinstance(content, bytes) else str(content).encode())
     return path
 

@@ -23,6 +23,7 @@ from autograder.wheels import package_files, wheel
 from tests.e2e.folders import (
     PS,
     ROOT,
+    STUDENT,
     code_of,
     environment,
     right_answers,
@@ -77,6 +78,9 @@ class Container:
         folder = self.root / "submission"
         shutil.rmtree(folder)
         folder.mkdir()
+        users = [{"email": "someone@example.org", "sid": STUDENT, "name": "Some One", "id": 1}]
+        metadata = json.dumps({"id": 7, "users": users})
+        (self.root / "submission_metadata.json").write_text(metadata, "utf-8")
         return folder
 
 

@@ -212,7 +212,8 @@ from autograder import selfcheck, stubs
 selfcheck.MAX_BYTES *= 100
 # the module has solutions in place of stubs, and the answers are filled in
 stubs.stub_cell = stubs.solution_cell
-stubs.answer_cell = lambda question: f"{question.variable} = {question.answer!r}"
+from autograder.quiz import cells
+cells.answer_cell = lambda question: f"{question.variable} = {question.answer!r}"
 """
 
 

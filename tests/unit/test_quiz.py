@@ -16,7 +16,9 @@ from autograder.quiz import (
     Option,
     Question,
     Wrong,
+    for_student,
     form_of,
+    guessing,
     judge_answer,
     literal,
     load_quiz,
@@ -368,7 +370,10 @@ class TestFiles:
     def test_the_quiz_of_the_course_is_answered_right_by_its_answers(self):
         for folder in (Path(__file__).parents[2] / "solutions").iterdir():
             for question in load_quiz(folder):
-                assert judged(question, repr(question.answer)).outcome == "correct"
+                for student in ("s01", "s02"):
+                    answer = guessing.right(for_student(question, student))
+                    result = judge_answer(question, expression(repr(answer)), student)
+                    assert (result.outcome, result.score) == ("correct", question.points)
 
     @pytest.mark.parametrize(
         ("old", "new", "message"),
