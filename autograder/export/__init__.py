@@ -47,6 +47,11 @@ KINDS = {
         "gradescope_autograder", "the autograder that Gradescope runs", made_of="course"
     ),
     "junit": Kind("junit", "JUnit XML, a suite a student"),
+    "quiz-moodle": Kind(
+        "quiz_moodle", "the quiz for Moodle's question bank; secret", made_of="course"
+    ),
+    "quiz-gift": Kind("quiz_gift", "the quiz as GIFT, a text format; secret", made_of="course"),
+    "quiz-qti": Kind("quiz_qti", "the quiz as QTI 1.2, for Canvas; secret", made_of="course"),
 }
 
 
