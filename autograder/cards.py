@@ -96,6 +96,14 @@ class Card:
         return "".join([*parts, "</div>"])
 
 
+def marks_of(result: ExerciseResult) -> Marks:
+    """The checks of a result."""
+    return Marks(
+        tuple(check.name for check in result.checks if check.outcome == "passed"),
+        tuple(check.name for check in result.checks if check.outcome == "failed"),
+    )
+
+
 def card_for(
     result: ExerciseResult,
     picture: Picture | None = None,
@@ -112,10 +120,7 @@ def card_for(
         lines = [line.strip() for line in result.feedback.split("\n")[1:]]
         return Card(title, lines, False, points=points, progress=progress)
     first, *rest = result.feedback.split("\n")
-    marks = Marks(
-        tuple(check.name for check in result.checks if check.outcome == "passed"),
-        tuple(check.name for check in result.checks if check.outcome == "failed"),
-    )
+    marks = marks_of(result)
     return Card(
         f"✗ {first}", rest, False, points=points, marks=marks, picture=picture, progress=progress
     )

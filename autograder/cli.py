@@ -114,6 +114,9 @@ def check(
     timeout: Annotated[
         float | None, typer.Option(min=0.01, help="Seconds for one case of an exercise.")
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Check again whenever you save; Ctrl-C ends it.")
+    ] = False,
 ) -> None:
     """Check your solutions against the public cases; exit status 1 when one fails."""
     from autograder.report.terminal import print_check
@@ -129,6 +132,10 @@ def check(
         raise CalledWrongly(
             f"no {KEY_FILE} in {folder}; go to the folder of an assignment, or name it"
         )
+    if watch:
+        from autograder.watch import watch_folder
+
+        raise typer.Exit(watch_folder(folder, exercise, chosen, timeout))
     outcome = check_folder(folder, exercise, chosen, timeout)
     print_check(outcome)
     raise typer.Exit(0 if outcome.passed else 1)

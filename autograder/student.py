@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder.cards import Progress
 from autograder.evaluation import evaluate
 from autograder.files import Unreadable
 from autograder.observe.session import Limits, Session
@@ -38,6 +39,19 @@ class SelfCheck:
     def passed(self) -> bool:
         """Whether every exercise that was checked passed."""
         return all(result.outcome == "passed" for result in self.results)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the set is, as far as it was checked."""
+        known = {result.name: result for result in self.results}
+        states, points = {}, 0.0
+        for spec in self.key.specs:
+            result = known.get(spec.name)
+            states[spec.name] = "open"
+            if result is not None and result.outcome != "missing":
+                states[spec.name] = "passed" if result.outcome == "passed" else "failed"
+                points += result.score or 0.0
+        return Progress(states, points, sum(spec.points for spec in self.key.specs))
 
     def closing_lines(self) -> Sequence[str]:
         """What would be handed in and graded, and what a full pass does not promise."""

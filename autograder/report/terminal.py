@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from autograder.cards import labelled, marks_of
 from autograder.importing import Report
 from autograder.result import ExerciseResult, SubmissionResult
 from autograder.specification import ExerciseSpec
@@ -26,14 +27,36 @@ def console() -> Console:
 
 
 def print_check(outcome: SelfCheck) -> None:
-    """A student's self-check: each exercise, then what would be graded."""
+    """A student's self-check: each exercise, how far the set is, what would be graded."""
     out = console()
     for result in outcome.results:
-        mark, colour = MARKS.get(result.outcome, ("✗", "yellow"))
-        out.print(Text(f"{mark} ", style=colour) + Text(result.feedback))
+        print_exercise(out, result)
     out.print()
+    if len(outcome.results) == len(outcome.key.specs):
+        out.print(Text(outcome.progress.words))
     for line in outcome.closing_lines():
         out.print(Text(line))
+
+
+def print_exercise(out: Console, result: ExerciseResult) -> None:
+    """What the card of a notebook says, without the picture."""
+    mark, colour = MARKS.get(result.outcome, ("✗", "yellow"))
+    first, *rest = result.feedback.split("\n")
+    points = "" if result.score is None else f"  {result.score:g} of {result.max_score:g} points"
+    strong = "bold" if result.outcome not in ("passed", "missing") else ""
+    out.print(
+        Text(f"{mark} ", style=colour) + Text(first, style=strong) + Text(points, style="dim")
+    )
+    for line in rest:
+        label, text = labelled(line)
+        if label:
+            out.print(Text(f"  {label}: ", style="cyan" if label in ("Next", "Then") else colour)
+                      + Text(text))  # fmt: skip
+        else:
+            out.print(Text(line))
+    holds = marks_of(result).words
+    if holds:
+        out.print(Text(f"  {holds}", style="dim"))
 
 
 def print_class(results: Sequence[SubmissionResult]) -> None:

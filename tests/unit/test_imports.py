@@ -117,6 +117,7 @@ ORDER = [
     "wheels",
     "publishing",
     "report",
+    "watch",
     "run",
     "export",
     "demo",
