@@ -42,21 +42,22 @@ def print_exercise(out: Console, result: ExerciseResult) -> None:
     """What the card of a notebook says, without the picture."""
     mark, colour = MARKS.get(result.outcome, ("✗", "yellow"))
     first, *rest = result.feedback.split("\n")
-    points = "" if result.score is None else f"  {result.score:g} of {result.max_score:g} points"
-    strong = "bold" if result.outcome not in ("passed", "missing") else ""
+    points = "" if result.score is None else f"{result.score:g} of {result.max_score:g} points"
+    is_short = not rest
     out.print(
-        Text(f"{mark} ", style=colour) + Text(first, style=strong) + Text(points, style="dim")
+        Text(f"{mark} ", style=colour)
+        + Text(first, style="" if is_short else "bold")
+        + Text(f"  {points}" if is_short else "", style="dim")
     )
     for line in rest:
         label, text = labelled(line)
         if label:
-            out.print(Text(f"  {label}: ", style="cyan" if label in ("Next", "Then") else colour)
-                      + Text(text))  # fmt: skip
+            style = "cyan" if label in ("Next", "Then") else colour
+            out.print(Text(f"  {label}: ", style=style) + Text(text))
         else:
             out.print(Text(line))
-    holds = marks_of(result).words
-    if holds:
-        out.print(Text(f"  {holds}", style="dim"))
+    if not is_short:
+        out.print(Text(f"  {points}. {marks_of(result).words}".rstrip(), style="dim"))
 
 
 def print_class(results: Sequence[SubmissionResult]) -> None:
