@@ -122,16 +122,21 @@ def grade_submission(
     except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
         reason = f"{type(fault).__name__}: {fault}"
         exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)
-    questions, about_quiz = judge_quiz(assignment.questions, submission.answer, student)
-    messages = (*chosen.messages, *_stopped(exercises), *about_quiz)
+    questions: tuple[QuestionResult, ...] = ()
+    about_quiz: tuple[str, ...] = ()
     ours = any(result.outcome == "infrastructure" for result in exercises)
+    try:
+        questions, about_quiz = judge_quiz(assignment.questions, submission.answer, student)
+    except Exception as fault:  # as above: formulas are compared in a process, which may fail
+        ours, about_quiz = True, (f"the quiz could not be judged: {type(fault).__name__}: {fault}",)
+    messages = (*chosen.messages, *_stopped(exercises), *about_quiz)
     return SubmissionResult(
         student=student,
         file=submission.path.name,
         sha256=submission.sha256,
         outcome="infrastructure" if ours else "graded",
         isolation=isolation,
-        score=total([*exercises, *questions]),
+        score=None if ours else total([*exercises, *questions]),
         max_score=assignment.max_score,
         seconds=round(time.monotonic() - start, 4),
         exercises=exercises,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -66,8 +67,10 @@ class Formula:
         if equal(answer, _read(question, question.answer), question.symbols, SEED):
             return Verdict(1.0)
         for item in question.wrong:
-            if equal(answer, _read(question, item.value), question.symbols, SEED):
-                return Verdict(0.0, sentences(item.misconception, item.hint))
+            # that a known mistake cannot be compared with it makes no answer unreadable
+            with contextlib.suppress(NotAnAnswer, AuthoringError):
+                if equal(answer, _read(question, item.value), question.symbols, SEED):
+                    return Verdict(0.0, sentences(item.misconception, item.hint))
         return Verdict(0.0)
 
 

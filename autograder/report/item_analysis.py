@@ -154,12 +154,11 @@ def _picks(results: Sequence[QuestionResult], question: Question | None) -> tupl
     right: set[str] = set()
     many = question is not None and question.type == "multiple_choice"
     for result in results:
-        answer: str = getattr(result, "answer", "")
-        if result.outcome in ("unanswered", "unreadable") or not answer:
+        if result.outcome in ("unanswered", "unreadable") or not result.answer:
             continue
-        given.update(answer.split(", ") if many else [answer])
+        given.update(result.answer.split(", ") if many else [result.answer])
         if result.outcome == "correct":
-            right.add(answer)
+            right.add(result.answer)
     if question is not None and question.type in _CHOICES:
         names = [option.id for option in question.options]
         right = {question.answer} if question.type == "single_choice" else set(question.answer)

@@ -18,13 +18,11 @@ from autograder.report.quantiles import beta_share, f_quantile
 from autograder.result import QuestionResult, SubmissionResult
 
 
-class Answered(QuestionResult, frozen=True, kw_only=True):
-    answer: str = ""
-
-
 def question(name, score, *, most=1.0, outcome=None, answer=""):
     usual = "correct" if score == most else "partial" if score else "incorrect"
-    return Answered(id=name, outcome=outcome or usual, score=score, max_score=most, answer=answer)
+    return QuestionResult(
+        id=name, outcome=outcome or usual, score=score, max_score=most, answer=answer
+    )
 
 
 def student(name, *questions, outcome="graded"):
