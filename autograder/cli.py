@@ -343,9 +343,13 @@ def report(
     measure: Annotated[
         bool, typer.Option("--measure/--no-measure", help="Measure the set's own quality, once.")
     ] = True,
+    questions: Annotated[
+        bool, typer.Option("--questions", help="Print how well the quiz's questions work.")
+    ] = False,
     course: CourseOption = None,
 ) -> None:
     """Write the class report: what to teach again, scores, students, what scores are worth."""
+    from autograder.report.item_analysis import as_text
     from autograder.report.quality import measured, read_quality
     from autograder.report.writing import write_report
 
@@ -355,8 +359,10 @@ def report(
         figures = read_quality(quality, assignment)
     elif measure:
         figures = measured(root, assignment)
-    write_report(root, assignment, results, page, submitted, figures)
+    analysis = write_report(root, assignment, results, page, submitted, figures)
     print(f"wrote {page}")
+    if questions:
+        print(as_text(analysis), end="")
 
 
 @app.command()

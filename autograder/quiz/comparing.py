@@ -25,7 +25,9 @@ CPU_SECONDS = 3.0
 WALL_SECONDS = 60.0
 MEMORY = 1 << 30
 
-# By the arguments that `agreement` is run with.
+# Importing NumPy would reserve memory for a thread a core, and count against the limit.
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
 MODULE = "autograder.quiz.agreement"
 
 
@@ -100,6 +102,7 @@ class Comparer:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 encoding="utf-8",
+                env={**os.environ, **_ONE_THREAD},
             )
             self._owner = os.getpid()
             self._replies = queue.SimpleQueue()

@@ -7,6 +7,7 @@ from pathlib import Path
 from autograder.grading import Assignment
 from autograder.journal import Journal
 from autograder.report.class_report import class_report
+from autograder.report.item_analysis import ItemAnalysis, analyse
 from autograder.result import ResultDocument, decode
 from autograder.validate import PackReport
 
@@ -22,8 +23,8 @@ def write_report(
     page: Path,
     submitted: Path | None = None,
     quality: PackReport | None = None,
-) -> None:
-    """Write the class report to `page`.
+) -> ItemAnalysis:
+    """Write the class report to `page`; the analysis of the quiz's questions is in it too.
 
     results: a result document; None: the journal of the last run without one. quality: the
     figures of the set itself. Raises NoResults, and what loading a pack raises.
@@ -36,6 +37,7 @@ def write_report(
     drawn = Assignment.draw(course, assignment, document.seed)
     folder = course / "submitted" if submitted is None else submitted
     page.write_text(class_report(drawn, document, folder, quality), "utf-8")
+    return analyse(document.submissions, drawn.questions)
 
 
 def _document(course: Path, assignment: str, results: Path | None) -> ResultDocument:

@@ -196,11 +196,12 @@ class TestCommand:
         figures.write_text(to_json(validate(course, [NAME])), "utf-8")
         results.write_bytes(encode(document(3, NAME)))
         page = tmp_path / "page.html"
-        status, *_ = self.run(
+        status, out, _ = self.run(
             monkeypatch, capsys, NAME, "--course", course, "--output", page,
-            "--results", results, "--quality", figures,
+            "--results", results, "--quality", figures, "--questions",
         )  # fmt: skip
         assert status == 0
+        assert "answered; " in out and "reliability (Cronbach's alpha)" in out
         assert "3 submissions" in page.read_text("utf-8")
 
     @pytest.mark.parametrize(
