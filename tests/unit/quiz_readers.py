@@ -1,7 +1,8 @@
 """Readers of what LMSs import, none of which knows how we write it.
 
-`moodle` follows Moodle's own importer, question/format/xml/format.php: what it takes, what it
-refuses, which shares of the points it knows. GIFT is read by pygiftparser, QTI by qti2latex.
+`moodle` and `gift_in_moodle` follow Moodle's own importers, format.php of question/format/xml and
+/gift: what they take, what they refuse, which shares of the points they know. `gift` is read by
+pygiftparser, QTI by qti2latex.
 """
 
 import html
@@ -144,6 +145,81 @@ def gift(data: bytes) -> list[Read]:
                 read.tolerances.append(float(answer.tolerance))
         found.append(read)
     return found
+
+
+def gift_in_moodle(data: bytes) -> list[Read]:
+    """Step by step as its readquestion(): placeholders for what is escaped, then cuts."""
+    found, category = [], ""
+    for block in re.split(r"\n\s*\n", data.decode("utf-8")):
+        lines = ["" if line.strip().startswith("//") else line for line in block.split("\n")]
+        text = _held("\n".join(lines).strip())
+        if text.startswith("$CATEGORY:"):
+            category = text[10:].strip()
+        elif text:
+            found.append(_gift_question(text, category))
+    return found
+
+
+_ESCAPED = {f"\\{sign}": f"&&{ord(sign):03};" for sign in ":#={}~"} | {"\\n": "&&010;"}
+
+
+def _held(text):
+    text = text.replace("\\\\", "&&092;")
+    for escaped, place in _ESCAPED.items():
+        text = text.replace(escaped, place)
+    return text.replace("&&092;", "\\")
+
+
+def _released(text):
+    return re.sub(r"&&(0\d\d|1\d\d);", lambda place: chr(int(place[1])), text).strip()
+
+
+def _gift_question(text, category):
+    assert text.startswith("::")
+    name, _, text = text[2:].partition("::")
+    start, finish = text.index("{"), text.index("}")
+    assert text.endswith("}") and finish == len(text) - 1
+    head, inner = text[:start].strip(), text[start + 1 : finish].strip()
+    assert head.startswith("[html]")
+    inner, _, general = inner.rpartition("####")
+    read = Read(_released(name), "", _released(head[6:]), category, _released(general))
+    inner = inner.strip()
+    if inner.startswith("#"):
+        read.kind = "numerical"
+        answers = [answer.strip() for answer in inner[1:].split("=") if answer.strip()]
+    elif "~" in inner:
+        read.kind, read.single = "multichoice", "=" in inner
+        parts = inner.replace("=", "~=").split("~")
+        answers = [part.strip() for part in parts if part.strip()]
+        assert len(answers) >= 2
+    else:
+        read.kind = "matching" if "->" in inner else "shortanswer"
+        answers = [answer.strip() for answer in inner.split("=") if answer.strip()]
+    for answer in answers:
+        _gift_answer(answer, read)
+    return read
+
+
+def _gift_answer(answer, read):
+    if read.kind == "matching":
+        left, arrow, right = answer.partition("->")
+        assert arrow
+        read.pairs.append((_released(left), _released(right)))
+        return
+    share = 0.0 if read.kind == "multichoice" else 100.0
+    weight = re.match(r"%-*([0-9]{1,2})\.?([0-9]*)%", answer)
+    if weight:
+        share, answer = float(answer[1 : answer.index("%", 1)]), answer[weight.end() :]
+    elif read.kind == "multichoice" and answer.startswith("="):
+        share, answer = 100.0, answer[1:]
+    assert any(abs(abs(share) - each) < 1e-5 for each in FRACTIONS), share
+    text, _, said = answer.partition("#")
+    text = _released(text)
+    if read.kind == "numerical":
+        text, _, allowed = text.partition(":")
+        read.tolerances.append(float(allowed or 0))
+        float(text)
+    read.answers.append((share, text, _released(said)))
 
 
 _MINUS = "31415926"
