@@ -124,19 +124,20 @@ def grade_submission(
         exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)
     questions: tuple[QuestionResult, ...] = ()
     about_quiz: tuple[str, ...] = ()
-    ours = any(result.outcome == "infrastructure" for result in exercises)
+    score: float | None = None  # stays None after a fault of ours
     try:
         questions, about_quiz = judge_quiz(assignment.questions, submission.answer, student)
-    except Exception as fault:  # as above: formulas are compared in a process, which may fail
-        ours, about_quiz = True, (f"the quiz could not be judged: {type(fault).__name__}: {fault}",)
+        score = total([*exercises, *questions])
+    except Exception as fault:  # as above: it must cost nobody anything
+        about_quiz = (f"the quiz could not be judged: {type(fault).__name__}: {fault}",)
     messages = (*chosen.messages, *_stopped(exercises), *about_quiz)
     return SubmissionResult(
         student=student,
         file=submission.path.name,
         sha256=submission.sha256,
-        outcome="infrastructure" if ours else "graded",
+        outcome="infrastructure" if score is None else "graded",
         isolation=isolation,
-        score=None if ours else total([*exercises, *questions]),
+        score=score,
         max_score=assignment.max_score,
         seconds=round(time.monotonic() - start, 4),
         exercises=exercises,

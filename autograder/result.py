@@ -56,12 +56,13 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
 class QuestionResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one quiz question earned; `message` says how the answer was read.
 
-    answer: as it was read, option ids separated by commas; empty when there is none.
+    answer: as it was read, option ids separated by commas; empty when there is none. `score` is
+    None only where it could not be judged through a fault of ours.
     """
 
     id: str
     outcome: QuestionOutcome
-    score: float
+    score: float | None
     max_score: float
     message: str = ""
     answer: str = ""

@@ -111,6 +111,18 @@ PACKAGES = ("$framework",)
 
 _QUIZ = """\
 # Questions and answers of the set. Secret: students get prompts and options, nothing else.
+# There are single_choice, multiple_choice, number, shape, matrix, ordering, matching and
+# expression; docs/quiz.md shows each. The first one begins like this:
+#
+# - id: which_axis
+#   type: single_choice
+#   points: 1
+#   prompt: Which axis does the softmax normalise?
+#   options:
+#     - {id: cedar, text: the keys}
+#     - {id: amber, text: the queries, misconception: "…", hint: "…?"}
+#   answer: cedar
+#   explanation: Shown after grading.
 []
 """
 

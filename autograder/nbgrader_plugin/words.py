@@ -31,7 +31,10 @@ def of_question(result: SubmissionResult, identifier: str) -> str:
     question = next(item for item in result.questions if item.id == identifier)
     if result.outcome == "unreadable":
         return clean(_unreadable(result, f"q_{identifier}"), LIMIT)
-    return clean(f"q_{identifier}: {question.message}", LIMIT)
+    text = f"q_{identifier}: {question.message}"
+    if question.score is None:
+        text += f"\n{LEFT_OPEN}"
+    return clean(text, LIMIT)
 
 
 def of_submission(result: SubmissionResult, notebook: str) -> str:

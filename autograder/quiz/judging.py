@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograder.quiz.answers import NotAnAnswer, literal
+from autograder.quiz.comparing import CannotCompare
 from autograder.quiz.kinds import KINDS, form_of, read_answer
 from autograder.quiz.parameterised import for_student
 from autograder.quiz.questions import Question, Verdict
@@ -77,6 +78,9 @@ def judge_answer(
         verdict = kind.judge(own, answer)
     except NotAnAnswer as problem:  # a formula that nothing can be compared with
         return _result(own, "unreadable", 0.0, f"could not be judged: {problem}.", shown)
+    except CannotCompare as fault:
+        message = f"could not be judged through a fault of ours: {fault}."
+        return _result(own, "unreadable", None, message, shown)
     if not verdict.credit and other is not None and question.draws is not None and other.strip():
         theirs = for_student(question, other)
         if kind.judge(theirs, answer).credit:
@@ -113,7 +117,11 @@ def _numbers(question: Question) -> str:
 
 
 def _result(
-    question: Question, outcome: QuestionOutcome, score: float, message: str, answer: Any = ""
+    question: Question,
+    outcome: QuestionOutcome,
+    score: float | None,
+    message: str,
+    answer: Any = "",
 ) -> QuestionResult:
     # the explanation is for after grading, which is when this is read
     text = message if outcome == "correct" else f"{message} {question.explanation}"

@@ -185,7 +185,7 @@ def rows(data: ClassData) -> dict[str, Any]:
             result.score,
             letters,
             partial or 0,
-            round(sum(item.score for item in result.questions), 2),
+            round(sum(item.score or 0.0 for item in result.questions), 2),
             told if any(at >= 0 for at in told) else 0,
             [text(message) for message in result.messages] or 0,
             1 if result.outcome == "graded" else 0,

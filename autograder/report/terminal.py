@@ -71,7 +71,7 @@ def print_class(results: Sequence[SubmissionResult]) -> None:
     table.add_column("quiz", justify="right", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
     for result in sorted(results, key=lambda item: item.student):
-        quiz = sum(question.score for question in result.questions)
+        quiz = sum(question.score or 0.0 for question in result.questions)
         score = "–" if result.score is None else f"{result.score:g}/{result.max_score:g}"
         cells = [_cell(exercise) for exercise in result.exercises]
         table.add_row(Text(clean(result.student)), *cells, f"{quiz:g}", score)
