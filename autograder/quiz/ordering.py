@@ -71,7 +71,7 @@ class Ordering:
                 raise NotAnAnswer(f"“{name}” stands twice; write each option once")
         missing = [name for name in form["options"] if name not in order]
         if missing:
-            raise NotAnAnswer(f"{', '.join(missing)} has no place yet; write each option once")
+            raise NotAnAnswer(f"{', '.join(missing)}: no place yet; write each option once")
         return tuple(order)
 
     def shown(self, answer: Sequence[str]) -> str:

@@ -28,9 +28,7 @@ def test_every_type_is_shown(questions):
     assert any(question.draws for question in questions.values())
 
 
-LINES = [
-    line for language, block in BLOCKS if language == "python" for line in block.splitlines()
-]
+LINES = [line for language, block in BLOCKS if language == "python" for line in block.splitlines()]
 
 
 @pytest.mark.parametrize("line", LINES)
