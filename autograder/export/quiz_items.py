@@ -124,9 +124,12 @@ def decimal(value: Any) -> str:
     return text.removesuffix(".0") if "." in text else text
 
 
-def tolerance(question: Question) -> float:
-    """How far an answer may be off: what `quiz.numbers` allows, as one absolute number."""
-    wanted = abs(float(Fraction(question.answer)))
+def tolerance(question: Question, value: Any = None) -> float:
+    """How far an answer may be off: what `quiz.numbers` allows, as one absolute number.
+
+    value: of an entry, where the answer is a matrix.
+    """
+    wanted = abs(float(Fraction(question.answer if value is None else value)))
     allowed = max(question.absolute, question.relative * wanted)
     if question.significant and wanted:
         last = math.floor(math.log10(wanted)) - question.significant + 1

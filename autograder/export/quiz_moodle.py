@@ -2,8 +2,8 @@ r"""Questions as Moodle XML, for its question bank.
 
 The structure is the one that Moodle's own `question/format/xml/format.php` reads. Texts are HTML
 with formulas between \( and \), which its MathJax filter shows. Shapes become short answers
-with the usual spellings. Parameterised questions get a category each: let the quiz pick a
-random question of it.
+with the usual spellings, matrices a table of numerical fields (Cloze). Parameterised questions get
+a category each: let the quiz pick a random question of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from autograder.export.quiz_texts import as_html, as_plain
 from autograder.quiz import Question
 
 LEFT_OUT = {
-    "matrix": "Moodle has no question whose answer is a matrix",
     "expression": "Moodle compares formulas as texts (its plug-in STACK does more)",
 }
 # Factors that its decimals hold exactly: MiB and above would make right answers wrong.
@@ -147,6 +146,23 @@ def _shape(entry: ET.Element, question: Question, carried: Carried) -> None:
             _answer(entry, "0", spelling, feedback(item), "moodle_auto_format")
 
 
+def _matrix(entry: ET.Element, question: Question, carried: Carried) -> None:
+    carried.remark("Matrices have a field an entry there, and a point for each: set their marks.")
+    rows = [
+        "".join(
+            f"<td>{{1:NUMERICAL:={decimal(value)}:{decimal(tolerance(question, value))}}}</td>"
+            for value in row
+        )
+        for row in question.answer
+    ]
+    text = entry.find("questiontext/text")
+    grade = entry.find("defaultgrade")
+    assert text is not None and grade is not None
+    fields = "".join(f"<tr>{row}</tr>" for row in rows)
+    text.text = f"{text.text} <table>{fields}</table>"
+    entry.remove(grade)  # Moodle adds up those of the fields
+
+
 def _matching(entry: ET.Element, question: Question, carried: Carried) -> None:
     ET.SubElement(entry, "shuffleanswers").text = "true"
     carried.remark("Matching gives credit for each pair there, also for guessed ones.")
@@ -184,6 +200,7 @@ _KINDS: dict[str, tuple[str, Callable[[ET.Element, Question, Carried], None]]] =
     "multiple_choice": ("multichoice", _choices),
     "number": ("numerical", _number),
     "shape": ("shortanswer", _shape),
+    "matrix": ("cloze", _matrix),
     "matching": ("matching", _matching),
     "ordering": ("ordering", _ordering),
 }

@@ -64,7 +64,9 @@ def _moodle_question(entry, category):
     known = {*HEADERS, *ORDERED, "answer", "subquestion", "units"}
     assert {child.tag for child in entry} <= known
     for tag in HEADERS:
-        assert len(entry.findall(tag)) == 1, tag
+        # a Cloze question has the points of its fields
+        expected = 0 if (tag, entry.get("type")) == ("defaultgrade", "cloze") else 1
+        assert len(entry.findall(tag)) == expected, tag
     assert entry.find("questiontext").get("format") == "html"
     read = Read(
         name=entry.findtext("name/text"),
@@ -72,7 +74,7 @@ def _moodle_question(entry, category):
         text=entry.findtext("questiontext/text"),
         category=category,
         explanation=entry.findtext("generalfeedback/text"),
-        points=float(entry.findtext("defaultgrade")),
+        points=float(entry.findtext("defaultgrade", "0")),
         single=entry.findtext("single") == "true",
     )
     assert 0 <= float(entry.findtext("penalty")) <= 1
@@ -110,6 +112,12 @@ def _moodle_rules(entry, read):
             assert not read.units or 1.0 in read.units.values()
     elif read.kind == "matching":
         assert len([left for left, _ in read.pairs if left]) >= 2 and len(read.pairs) >= 3
+    elif read.kind == "cloze":
+        fields = re.findall(r"\{(\d*):NUMERICAL:=(-?[\d.]+):([\d.]+)\}", read.text)
+        assert fields and read.text.count("NUMERICAL") == len(fields)
+        read.points = float(sum(int(weight or 1) for weight, _, _ in fields))
+        read.answers = [(100.0, value, "") for _, value, _ in fields]
+        read.tolerances = [float(allowed) for _, _, allowed in fields]
     elif read.kind == "ordering":
         assert shares == list(range(1, len(shares) + 1))
         assert entry.findtext("selecttype") == "ALL"
