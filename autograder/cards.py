@@ -81,10 +81,10 @@ class Card:
 
     def _repr_html_(self) -> str:
         state = "good" if self.good else "open" if self.title.startswith("○") else "wrong"
-        points = f"<span class='points'>{html.escape(self.points)}</span>" if self.points else ""
+        points = f"<span class='ag-points'>{html.escape(self.points)}</span>" if self.points else ""
         parts = [
             f"<style>{STYLE}</style><div class='autograder-card {state}' role='status'>",
-            f"<div class='head'><strong>{html.escape(self.title)}</strong>{points}</div>",
+            f"<div class='ag-head'><strong>{html.escape(self.title)}</strong>{points}</div>",
             *(_line(line) for line in self.lines),
         ]
         if self.picture is not None:
@@ -140,20 +140,20 @@ def _line(line: str) -> str:
     if not label:
         return f"<p>{html.escape(text)}</p>"
     kind = "next" if label in ("Next", "Then") else "cause"
-    return f"<p class='{kind}'><b>{label}</b> {html.escape(text)}</p>"
+    return f"<p class='ag-{kind}'><b>{label}</b> {html.escape(text)}</p>"
 
 
 def _pictures(picture: Picture) -> str:
     panels = "".join(svg(picture, panel, title) for panel, title in PANELS)
     legend = "Framed in orange: entries that are off. Difference: returned minus expected."
     where = html.escape(sentence(picture.where))
-    return f"<div class='panels'>{panels}</div><p class='small'>{where} {legend}</p>"
+    return f"<div class='ag-panels'>{panels}</div><p class='ag-small'>{where} {legend}</p>"
 
 
 def _marks(marks: Marks) -> str:
     good = [f"<li>✓ {html.escape(name)}</li>" for name in marks.passed]
     bad = [f"<li class='bad'>✗ {html.escape(name)}</li>" for name in marks.failed]
-    return f"<ul class='marks' aria-label='Checks'>{''.join([*bad, *good])}</ul>"
+    return f"<ul class='ag-marks' aria-label='Checks'>{''.join([*bad, *good])}</ul>"
 
 
 _STATES = {"passed": "✓", "failed": "✗", "open": "○"}
@@ -162,16 +162,16 @@ _STATES = {"passed": "✓", "failed": "✗", "open": "○"}
 def _progress(progress: Progress) -> str:
     items = "".join(
         f"<li class='{state}' title='{html.escape(name)}'>{_STATES[state]}"
-        f"<span class='hidden'> {html.escape(name)} {state}</span></li>"
+        f"<span class='ag-hidden'> {html.escape(name)} {state}</span></li>"
         for name, state in progress.states.items()
     )
     words = html.escape(progress.words)
-    return (
-        f"<div class='progress'><ol aria-label='Exercises'>{items}</ol><span>{words}</span></div>"
-    )
+    listed = f"<ol aria-label='Exercises'>{items}</ol>"
+    return f"<div class='ag-progress'>{listed}<span>{words}</span></div>"
 
 
-# JupyterLab's colours where it gives them, VS Code's, else those of a light page.
+# JupyterLab's colours where it gives them, VS Code's, else those of a light page. JupyterLab has
+# rules of its own for lists in outputs, and classes with short names: ours come before them.
 STYLE = """
 .autograder-card{--ink:var(--jp-content-font-color1,var(--vscode-editor-foreground,#1f2328));
 --line:var(--jp-border-color2,#d0d7de);--good:#005ab5;--wrong:#a84a00;--open:#5f6670;
@@ -180,24 +180,27 @@ margin:.3em 0 .5em;padding:.1em 0 .1em 1em;border-left:4px solid var(--open)}
 [data-jp-theme-light=false] .autograder-card,.vscode-dark .autograder-card
 {--good:#79b8ff;--wrong:#ffab70;--open:#b4bac4}
 .autograder-card.good{border-color:var(--good)}.autograder-card.wrong{border-color:var(--wrong)}
-.autograder-card .head{display:flex;gap:1.5em;justify-content:space-between;align-items:baseline}
-.autograder-card .points{white-space:nowrap;font-variant-numeric:tabular-nums}
-.autograder-card.good .head{color:var(--good)}.autograder-card.wrong .head{color:var(--wrong)}
-.autograder-card.open .head{color:var(--open)}
+.autograder-card .ag-head{display:flex;gap:1.5em;justify-content:space-between;align-items:baseline}
+.autograder-card .ag-points{white-space:nowrap;font-variant-numeric:tabular-nums}
+.autograder-card.good .ag-head{color:var(--good)}.autograder-card.wrong .ag-head{color:var(--wrong)}
+.autograder-card.open .ag-head{color:var(--open)}
 .autograder-card p{margin:.35em 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.autograder-card .cause b,.autograder-card .next b{color:var(--wrong);margin-right:.4em}
-.autograder-card .next b{color:var(--good)}
-.autograder-card .panels{display:flex;flex-wrap:wrap;gap:.8em 1.6em;margin:.7em 0 .2em}
+.autograder-card .ag-cause b,.autograder-card .ag-next b{color:var(--wrong);margin-right:.4em}
+.autograder-card .ag-next b{color:var(--good)}
+.autograder-card .ag-panels{display:flex;flex-wrap:wrap;gap:.8em 1.6em;margin:.7em 0 .2em}
 .autograder-card svg{max-width:100%;height:auto}
-.autograder-card .small{font-size:12px;margin:.1em 0 .6em}
-.autograder-card ul,.autograder-card ol{list-style:none;display:flex;flex-wrap:wrap;margin:.5em 0;
+.autograder-card .ag-small{font-size:12px;margin:.1em 0 .6em}
+div.autograder-card.autograder-card ul,
+div.autograder-card.autograder-card ol{
+list-style:none;display:flex;flex-wrap:wrap;margin:.5em 0;
 padding:0;gap:.2em 1em;font-size:12.5px}
 .autograder-card li{margin:0}.autograder-card li.bad,.autograder-card li.failed{color:var(--wrong)}
-.autograder-card .progress{display:flex;flex-wrap:wrap;gap:0 1em;align-items:center;
+.autograder-card .ag-progress{display:flex;flex-wrap:wrap;gap:0 1em;align-items:center;
 border-top:1px solid var(--line);margin-top:.6em;padding:.25em 0 0;font-size:12.5px}
-.autograder-card ol{gap:.25em;margin:.2em 0}.autograder-card ol li{width:1.3em;text-align:center}
+div.autograder-card.autograder-card ol{gap:.25em;margin:.2em 0}
+.autograder-card ol li{width:1.3em;text-align:center}
 .autograder-card ol li.passed{color:var(--good);font-weight:700}
-.autograder-card .hidden{position:absolute;width:1px;height:1px;overflow:hidden;
+.autograder-card .ag-hidden{position:absolute;width:1px;height:1px;overflow:hidden;
 clip-path:inset(50%);white-space:nowrap}
 """.replace("\n", "")
 
