@@ -42,7 +42,7 @@ NAMES = 4
 # Types whose answer alone tells it; the shape (2, 6, 64) may be that of a public case.
 ONE_OF_A_KIND = ("ordering", "matching", "expression")
 # Words and signs from which such an answer, and a formula, could be nobody else's.
-LONG_ANSWER, FORMULA = 7, 7
+LONG_ANSWER, FORMULA = 7, 6
 # Digits from which a number is one of a kind.
 DIGITS = 4
 
@@ -329,6 +329,8 @@ def _read_question(known: Known, question: Question) -> None:
 
 def _spellings(question: Question) -> list[str]:
     """The answer as quiz.yaml, a notebook, JSON and a student may write it."""
+    if question.draws is not None and isinstance(question.answer, tuple):
+        return [str(question.answer), str([*question.answer])]
     if question.draws is not None and not question.options:
         return [str(question.answer)]
     written = KINDS[question.type].written(question)
