@@ -18,10 +18,11 @@ from autograder.demo import (
 )
 from autograder.exercise import AuthoringError
 from autograder.pack import CourseNotFound, load_pack
-from autograder.quiz import load_quiz
+from autograder.quiz import judge_quiz, load_quiz
 from autograder.stubs import student_code
 from autograder.submission import choose, read
 from tests.unit import courses
+from tests.unit.quizzes import write_quiz
 
 COURSE = Path(__file__).parents[2]
 
@@ -84,6 +85,34 @@ def test_what_is_handed_in_is_read_back(course, pack, students, tmp_path, form):
     assert ast.unparse(node) == ast.unparse(ast.parse(student.code["double"]).body[0])
     answer = read(chosen.submission.path).answer("q_twice")
     assert ast.literal_eval(answer) == student.answers["twice"]
+
+
+@pytest.fixture(scope="module")
+def quiz_class(tmp_path_factory):
+    """(the pack, its questions, a class) of a quiz with every type of question."""
+    made = courses.make_course(tmp_path_factory.mktemp("quiz"))
+    write_quiz(made / "solutions" / courses.NAME)
+    build.build(made)
+    pack = load_pack(made, courses.NAME)
+    return made, pack, load_quiz(pack.folder), make_class_with_one_exercise(pack)
+
+
+def test_answers_to_every_type_of_question(quiz_class, tmp_path):
+    """Right ones, known mistakes, guesses and blanks, each read as it was meant."""
+    made, pack, questions, students = quiz_class
+    outcomes = {question.type: Counter() for question in questions}
+    for student in students:
+        hand_in(student, pack, made / "assignments" / courses.NAME, tmp_path / student.name)
+        path = next((tmp_path / student.name).iterdir())
+        results, said = judge_quiz(questions, read(path).answer, student.name)
+        assert said == ()  # the id in the file is the student's
+        for question, result in zip(questions, results, strict=True):
+            outcomes[question.type][result.outcome] += 1
+    for kind, found in outcomes.items():
+        assert found["correct"] > len(students) / 3, kind
+        assert found["incorrect"] + found["partial"], kind
+        assert not found["unreadable"], kind
+    assert sum(found["unanswered"] for found in outcomes.values()) > 5
 
 
 class TestFolder:

@@ -15,3 +15,6 @@ def fourfold(x):
 
 q_kind = "linear"
 q_twice = 42
+q_linear_maps = ["cedar", "amber"]
+q_outer_shape = (6, 8)
+student_id = "right_module"
