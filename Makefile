@@ -42,7 +42,7 @@ release: $(LIGHT) ## lay out in release/ what students get; ARGS="ps1_numpy_atte
 	@$(BIN)/autograder release $(ARGS)
 
 docs: $(LIGHT) ## make the site of docs/ in site/; ARGS="--site-dir DIR"
-	@$(BIN)/python -m mkdocs build --quiet --strict $(ARGS)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict $(ARGS)
 
 bench: $(FULL) ## run the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
