@@ -13,6 +13,8 @@ from urllib.parse import quote
 import pytest
 from traitlets.config import Config
 
+from tests.e2e.browser import chromium, screenshot
+from tests.e2e.browser import page_of as page_of_browser
 from tests.e2e.jupyter_server import TOKEN, serving
 from tests.e2e.nbgrader_course import REPOSITORY, api_of, gradebook_of
 from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
@@ -270,6 +272,20 @@ class TestFormgrader:
         assert 'id="check_double"' in dom  # nbgrader's field for the score
         assert "bold at the end</strong>" in dom  # their Markdown
         assert 'data-pwned="1"' not in dom
+
+    def test_our_scores_are_there_to_be_looked_at(self, formgrader, tmp_path):
+        """In the browser as an instructor has it: lists, sorted by a click, and a submission."""
+        with chromium() as browser, page_of_browser(browser) as page:
+            for path in ("manage_assignments", f"gradebook/{NAME}/{NAME}"):  # the first logs in
+                page.goto(f"{formgrader.address}/formgrader/{path}?token={TOKEN}")
+            page.locator("tbody tr", has_text="4 / 4").wait_for()
+            page.locator("th", has_text="Overall Score").click()
+            screenshot(page, "formgrader-gradebook", tmp_path)
+            page.goto(f"{formgrader.address}/formgrader/submissions/{formgrader.submission}/")
+            page.get_by_text("Squares instead of doubling.").first.wait_for()
+            # the field's own value is for what is given by hand; ours stands in it till then
+            page.wait_for_function("document.getElementById('check_double').placeholder === '1'")
+            screenshot(page, "formgrader-submission", tmp_path, full_page=True)
 
     @pytest.mark.parametrize("path", [f"{quote(STUDENT)}", f"{quote(STUDENT)}/{NAME}"])
     def test_the_page_of_a_student_with_such_a_name(self, formgrader, path):
