@@ -13,7 +13,7 @@ LIGHT := .venv/.installed-dev
 FULL := .venv/.installed-dev-torch
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint build release docs bench kinds counts clean
+.PHONY: help demo test soak lint build release docs bench kinds counts pictures clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1	/p' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ kinds: $(FULL) ## count the kinds of mistakes that are caught and named
 
 counts: $(FULL) ## count exercises, cases, misconceptions, questions and facts
 	@$(BIN)/python -m benchmarks.counts $(ARGS)
+
+pictures: $(FULL) ## take the pictures of README anew (needs Chromium)
+	@$(BIN)/python -m benchmarks.pictures $(ARGS)
 
 clean: ## delete caches and built archives; .venv, submissions and grades stay
 	rm -rf build dist site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -48,7 +48,7 @@ def check(name: str | None = None) -> float:
         return 0.0
     specs = [key.spec(name)] if name is not None else list(key.specs)
     namespace = _user_namespace()
-    looked_at = [_look(spec, namespace) for spec in specs]
+    looked_at = [look(spec, namespace) for spec in specs]
     results = [result for result, _ in looked_at]
     for spec, result in zip(specs, results, strict=True):
         _checked[Path.cwd(), spec.name] = (namespace.get(spec.name), result)
@@ -126,10 +126,10 @@ def _whose_numbers(student: object) -> str:
 
 def check_live(spec: ExerciseSpec, namespace: dict[str, Any]) -> ExerciseResult:
     """Judge what stands in a namespace, in this process."""
-    return _look(spec, namespace)[0]
+    return look(spec, namespace)[0]
 
 
-def _look(spec: ExerciseSpec, namespace: dict[str, Any]) -> tuple[ExerciseResult, Picture | None]:
+def look(spec: ExerciseSpec, namespace: dict[str, Any]) -> tuple[ExerciseResult, Picture | None]:
     """The result, and what was returned beside what was expected where values are wrong."""
     if spec.name not in namespace:
         return missing(spec), None

@@ -48,7 +48,7 @@ def class_report(
         "class.html.j2",
         styles=("base.css", "class.css"),
         scripts=("class.js",),
-        title=assignment.pack.title,
+        title=assignment.pack.title.rstrip("."),
         assignment=assignment.name,
         document=document,
         data=found,

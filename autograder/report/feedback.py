@@ -43,6 +43,7 @@ WORDS = {
     "unanswered": "not answered",
     "unreadable": "could not be read",
 }
+FOLLOWED = "right, given right parts"
 _PANELS = (("got", "this mistake gives"), ("expected", "right"), ("difference", "difference"))
 
 
@@ -69,7 +70,7 @@ class FeedbackWriter:
         return render(
             "feedback.html.j2",
             styles=("base.css", "feedback.css"),
-            title=self.assignment.pack.title,
+            title=self.assignment.pack.title.rstrip("."),
             assignment=self.assignment.name,
             student=clean(result.student, 200),
             file=clean(result.file or "nothing that could be read", 200),
@@ -93,7 +94,7 @@ class FeedbackWriter:
             "name": item.name,
             "outcome": item.outcome,
             "mark": MARKS.get(item.outcome, "✗"),
-            "words": WORDS[item.outcome],
+            "words": FOLLOWED if item.followed_through else WORDS[item.outcome],
             "score": item.score,
             "max_score": item.max_score,
             "first": first.removeprefix(f"{item.name}: "),

@@ -47,3 +47,14 @@ def test_the_message_shown_is_what_a_student_reads(tmp_path, capsys):
     print_check(check_folder(folder, ["softmax"]))
     shown = (COURSE / "README.md").read_text("utf-8").split("```text\n")[1].split("```")[0]
     assert capsys.readouterr().out.startswith(shown)
+
+
+def test_pictures_are_there_and_small():
+    text = (COURSE / "README.md").read_text("utf-8")
+    named = re.findall(r"!\[([^\]]+)\]\(([^)]+)\)", text)
+    assert {path for _, path in named} >= {
+        "docs/pictures/card.png", "docs/pictures/class-report.png"
+    }  # fmt: skip
+    for words, path in named:
+        assert len(words) > 20  # for those who cannot see it
+        assert (COURSE / path).stat().st_size < 150_000, "make pictures"
