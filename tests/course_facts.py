@@ -52,11 +52,13 @@ FACTS: tuple[Fact, ...] = (
     _fact(
         "q = k gives mean d_k and variance 2·d_k",
         (PS1, "broken-assumptions", r"**$q = k$** gives mean $d_k$ and variance $2\,d_k$."),
+        (PS1, "question_diagonal_score", "the query of a token is also its key"),
         tests="pack/test_ps1.py::test_a_query_that_is_its_key_has_mean_d_k_and_variance_two_d_k",
     ),
     _fact(
         "standard deviation 0.5 gives a scaled variance of 1/16",
         (PS1, "broken-assumptions", "gives a scaled variance of $1/16$"),
+        (PS1, "question_variance_with_spread", "What is the variance of a *scaled* score"),
         tests="pack/test_ps1.py::test_half_the_standard_deviation_gives_a_sixteenth_once_scaled",
     ),
     _fact(
@@ -85,6 +87,7 @@ FACTS: tuple[Fact, ...] = (
     _fact(
         "one global maximum in softmax is a bug (NaN columns), not a style",
         (PS1, "global-maximum-is-a-bug", "One global maximum is not a matter of style but a bug"),
+        (PS1, "question_which_columns", "Which columns of the weights are NaN?"),
         (PS4, "question_why_own_maximum", "the maximum of the whole (n_q, n_k) matrix"),
         tests="pack/test_ps1.py::test_one_global_maximum_makes_a_column_nan",
     ),
@@ -98,6 +101,7 @@ FACTS: tuple[Fact, ...] = (
     _fact(
         "Q and K must share a width; only V's is free",
         (PS1, "projections", "The width of the values, $d_v$, is free."),
+        (PS1, "question_fitting_widths", "other shapes may `W_k` and `W_v` be given"),
         (PS2, "widths", "queries of width 8, keys of width 6"),
         tests="test_course_facts.py::TestShapesAndParametersOfLayers::"
         "test_queries_and_keys_share_a_width_and_values_do_not",
@@ -111,6 +115,7 @@ FACTS: tuple[Fact, ...] = (
     _fact(
         "scaling twice and dividing by d_k are the same mistake",
         (PS1, "scale", "Scaling twice amounts to dividing by $d_k$"),
+        (PS1, "question_twice_scaled", "calls a library that scales the scores by itself"),
         (PS2, "scale-seen", "scaled twice, which is the same as dividing by $d_k$"),
         tests="pack/test_ps1.py::test_scaling_twice_is_dividing_by_d_k",
     ),
@@ -132,6 +137,7 @@ FACTS: tuple[Fact, ...] = (
         (PS5, "order-read", "self-attention without positions is **permutation equivariant**"),
         (PS5, "question_shuffled_tokens", "in another order"),
         (PS3, "order", "layer is *permutation equivariant*"),
+        (PS6, "question_permuted_weights", "Now the tokens come in another order"),
         tests="pack/test_ps5.py::test_shuffled_tokens "
         "test_course_facts.py::TestOrder::"
         "test_equivariant_without_a_mask_and_the_mean_invariant",
@@ -140,14 +146,23 @@ FACTS: tuple[Fact, ...] = (
         "it is invariant only after pooling",
         (PS5, "order-read", "It is not *invariant*; only after pooling"),
         (PS6, "question_tells_the_order", "if its output is the mean over its tokens?"),
+        (PS6, "question_equivariant_ones", "are permutation **equivariant**?"),
         tests="pack/test_ps5.py::test_shuffled_tokens "
         "pack/test_ps6.py::TestEquivariance::test_our_block_is_and_its_mean_is_invariant",
+    ),
+    _fact(
+        "with a causal mask it is neither equivariant nor invariant",
+        (PS6, "question_tells_the_order", "A layer of self-attention with a causal mask"),
+        (PS6, "question_equivariant_ones", "self-attention with a causal mask"),
+        tests="pack/test_ps6.py::TestNumbersOfOrderAndReach::test_dog_bites_man "
+        "pack/test_quiz_choices.py::TestSeveralOfPs6::test_which_are_equivariant",
     ),
     # --- heads ---
     _fact(
         "heads do not change the parameter count: the same for 1, 8 and 32",
         (PS3, "count-table", "for heads in (1, 8, 32)"),
         (PS3, "question_parameters", "MultiHeadAttention("),
+        (PS3, "question_more_heads", "the number of heads goes from 8 to 16"),
         tests="test_course_facts.py::TestCostsOfHeads::test_the_number_of_heads_does_not_count",
     ),
     _fact(
@@ -163,7 +178,7 @@ FACTS: tuple[Fact, ...] = (
     _fact(
         "512/32 leaves 16 a head",
         (PS3, "narrow-heads", "512 // heads"),
-        (PS3, "question_scale_of_a_head", "d_model = 512 and 32 heads"),
+        (PS3, "question_scale_of_a_head", "By which number are its scores divided?"),
         tests="test_course_facts.py::TestFormulaOfHeads::test_512_features_in_32_heads",
     ),
     # --- time and memory ---
@@ -172,6 +187,7 @@ FACTS: tuple[Fact, ...] = (
         (PS3, "time", "So time is $O(n^2 d + n d^2)$."),
         (PS4, "costs", "$$8nd^2 + 4n^2d .$$"),
         (PS4, "question_projections_share", "8·n·d² + 4·n²·d"),
+        (PS4, "question_quadratic_share", "spent on pairs of tokens"),
         tests="test_course_facts.py::TestCostsOfHeads::test_time "
         "pack/test_ps4.py::TestOracles::test_attention_flops_counted_by_the_library",
     ),
@@ -199,6 +215,7 @@ FACTS: tuple[Fact, ...] = (
         "−1e9 overflows float16",
         (PS4, "minus-1e9", "as a float16, -1e9 is"),
         (PS4, "lowest-number", "`-1e9` does not fit."),
+        (PS4, "question_hides_safely", "Scores are `float16`"),
         tests="pack/test_ps4.py::TestNumbers::test_half_types",
     ),
     _fact(
@@ -206,12 +223,14 @@ FACTS: tuple[Fact, ...] = (
         (PS4, "empty-row-three-ways", "filled with -1e9"),
         (PS4, "empty-row-read", "**weights of zero**"),
         (PS4, "question_empty_row", "has nothing visible"),
+        (PS4, "question_masked_rows", "What should `masked_softmax` return"),
         tests="pack/test_ps4.py::TestNumbers::test_an_empty_row "
         "test_course_facts.py::test_a_row_with_nothing_visible",
     ),
     _fact(
         "a (batch, n) padding mask broadcasts silently as (query, key) when batch = n",
         (PS2, "question_silent_broadcast", "has shape (8, 8), (batch, key)"),
+        (PS2, "question_mask_shapes", "What can a mask of each shape say?"),
         (PS4, "question_silent_broadcast", "wrong *without an error*"),
         tests="test_course_facts.py::TestMasks::test_a_flat_padding_mask_is_read_as_query_and_key",
     ),
@@ -223,8 +242,8 @@ FACTS: tuple[Fact, ...] = (
     ),
     _fact(
         "cross scores are n_q × n_k",
-        (PS2, "question_cross_shape", "x of shape (2, 10, 64) and a context"),
-        (PS3, "question_cross_shape", "(4, 10, 64) and a key of shape"),
+        (PS2, "question_cross_shape", "and a context of shape"),
+        (PS3, "question_cross_shape", "and a key of shape"),
         tests="test_course_facts.py::TestShapesAndParametersOfLayers::"
         "test_cross_attention_has_a_row_for_each_query "
         "test_course_facts.py::TestShapesOfTheLayer::test_a_key_alone",
@@ -270,18 +289,21 @@ FACTS: tuple[Fact, ...] = (
         "attention is a soft look-up",
         (PS1, "soft-lookup", "Attention looks up *softly*."),
         (PS1, "soft-lookup-numbers", "soft: a mixture of all three"),
+        (PS1, "question_soft_lookup", "What is the output for this query?"),
         tests="pack/test_ps1.py::test_attention_is_a_soft_look_up",
     ),
     _fact(
         "a convolution is local and translation equivariant, up to borders",
         (PS5, "convolution", "**translation equivariant**"),
         (PS5, "question_who_is_equivariant", "Apart from the borders"),
+        (PS6, "question_sees_what", "a convolution of kernel size 5"),
         tests="pack/test_ps5.py::test_who_is_equivariant",
     ),
     _fact(
         "windows (Swin) trade reach for cost",
         (PS5, "windows-trade", "Windows trade **reach for cost**."),
         (PS5, "question_cost_of_windows", "windows of 7 x 7"),
+        (PS5, "question_window_scores", "Attention runs inside of each window."),
         tests="pack/test_ps5.py::test_answers_and_what_mistakes_give "
         "test_course_facts.py::test_windows_trade_reach_for_cost",
     ),

@@ -152,10 +152,6 @@ class TestScoresOfAFreshLayer:
     def test_unit_weights_of_width_256_spread_by_256(self):
         assert math.sqrt(self.scaled_variance(256, 1.0)) == 256
         assert self.scaled_variance(256, 1 / 256) == 1  # weights over √d
-        question = questions(PS2)["unit_weights"]
-        assert question.answer == 256
-        unscaled = math.sqrt(256) * 256
-        assert wrong_values(question) == [1, math.sqrt(256), unscaled, 256**2]
 
     def test_as_measured(self):
         torch.manual_seed(6)
@@ -226,9 +222,6 @@ class TestShapesAndParametersOfLayers:
         layer = solved(PS2).CrossAttention(64, 32, 16, dim_v=24)
         output, weights = layer(torch.zeros(2, 10, 64), torch.zeros(2, 7, 32))
         assert (output.shape, weights.shape) == ((2, 10, 24), (2, 10, 7))
-        question = questions(PS2)["cross_shape"]
-        right = next(option.text for option in question.options if option.id == question.answer)
-        assert right == f"output {tuple(output.shape)}, weights {tuple(weights.shape)}"
 
 
 def test_a_key_bias_changes_no_output_and_the_others_do():
@@ -274,11 +267,6 @@ class TestMasks:
             [0.0, weights[0].item(), 1 / 3, unmasked], abs=1e-4
         )
 
-    def test_entries_of_a_causal_mask(self):
-        question = questions(PS2)["causal_entries"]
-        assert solved(PS2).causal_mask(12).sum().item() == question.answer == 78
-        assert wrong_values(question) == [12, 78 - 12, 12 * 12 // 2, 12 * 12]
-
 
 def test_the_pronoun_and_its_animal():
     sentence = "The animal didn't cross the street because it was too tired"
@@ -304,25 +292,6 @@ class TestTwoHeads:
         one_head = torch.softmax(torch.tensor([5.0, 5.0] + 9 * [0.0]), 0)
         each_head = torch.softmax(torch.tensor([5.0] + 10 * [0.0]), 0)
         assert (f"{one_head[0]:.3f}", f"{each_head[0]:.3f}") == ("0.485", "0.937")
-
-    def test_what_a_reshape_alone_does_to_two_tokens(self):
-        x = torch.tensor([[[0, 1, 2, 3], [10, 11, 12, 13]]])
-        wrong = {
-            "(10, 11) and (12, 13)": x.reshape(1, 2, 2, 2)[0, 1],
-            "(1, 3) and (11, 13)": x[0, :, 1::2],
-            "(2, 12) and (3, 13)": x[0, :, 2:].T,
-        }
-        question = questions(PS3)["two_tokens"]
-
-        def told(rows):
-            return " and ".join(str(tuple(row)) for row in rows.tolist())
-
-        assert right_option(question) == told(solved(PS3).split_heads(x, 2)[0, 1])
-        assert {option.text for option in question.options} == {
-            right_option(question),
-            *wrong,
-        }
-        assert [told(rows) for rows in wrong.values()] == list(wrong)
 
     def test_two_wrong_functions_undo_each_other(self):
         x = torch.randn(1, 4, 6)
@@ -351,20 +320,16 @@ class TestFormulaOfHeads:
         assert (only_the_lists - formula(x, *parts, W_o)).abs().max() > 0.1
 
     def test_512_features_in_32_heads(self):
-        question = questions(PS3)["scale_of_a_head"]
+        heads = solved(PS3).split_heads(torch.zeros(1, 1, 512), 32)
+        assert heads.shape == (1, 32, 1, 16)
         assert 512 // 32 == 16
-        assert question.answer == math.sqrt(512 / 32)
-        assert wrong_values(question) == pytest.approx(
-            [math.sqrt(4), math.sqrt(32), 16, math.sqrt(512), 32], rel=1e-6
-        )
 
 
 class TestShapesOfTheLayer:
     def test_a_key_alone(self):
         layer = solved(PS3).MultiHeadAttention(64, 8)
         output, weights = layer(torch.zeros(4, 10, 64), torch.zeros(4, 7, 64))
-        shapes = f"output {tuple(output.shape)}, weights {tuple(weights.shape)}"
-        assert right_option(questions(PS3)["cross_shape"]) == shapes
+        assert (output.shape, weights.shape) == ((4, 10, 64), (4, 8, 10, 7))
 
     def test_a_mask_without_a_head_axis_meets_the_heads(self):
         masks = torch.rand(8, 5, 5) < 0.5
@@ -403,19 +368,6 @@ class TestCostsOfHeads:
         assert weights_and_biases(layer.W_o) == 262_144
 
     def test_the_questions(self):
-        d, h = 768, 12
-        question = questions(PS3)["parameters"]
-        assert question.answer == 4 * d**2
-        assert wrong_values(question) == sorted(
-            [
-                3 * d**2,
-                h * 4 * d**2,
-                (3 * h + 1) * d**2,
-                3 * h * (d // h) ** 2 + d**2,
-                4 * d**2 + 4 * d,
-                d**2,
-            ]
-        )
         d = 512
         question = questions(PS3)["single_head"]
         assert question.answer == 4 * d**2 - 3 * d**2

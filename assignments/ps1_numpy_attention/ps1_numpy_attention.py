@@ -168,6 +168,11 @@ def softmax_jacobian(p):
 
 
 # Questions. The notebook shows them with their formulas set.
+# Those with numbers of your own are shown by `autograder check` in this folder.
+
+# Some questions have numbers of your own, drawn from your student id. Write the id
+# between the quotes, as your course knows you, and run this cell first.
+student_id = ""
 
 # Three tokens go through `self_attention`: token 0 is "the", token 1 is "animal", token 2 is
 # "slept". The weights come back with `weights[1, 2] == 0.75`. What does that say?
@@ -193,9 +198,11 @@ q_variance_with_mean = None  # a number
 # - `"walnut"`: `W_k` (6, 4) and `W_v` (6, 4)
 q_fitting_widths = None  # one of the options, in quotes
 
-# Queries and keys have width d_k = 64, and their entries are independent with mean 0 and
+# Queries and keys have width d_k = ⟨d_k⟩, and their entries are independent with mean 0 and
 # variance 1. Somebody divides the queries by √d_k and then calls a library that scales the scores
 # by itself. What is the **standard deviation** of the scores that reach the softmax?
+#
+# *The numbers are your own: ⟨d_k⟩ are shown below for your student id.*
 q_twice_scaled = None  # a number
 
 # The largest entries of three columns of scores are 10, −600 and −900. Inside a column the
@@ -208,24 +215,57 @@ q_twice_scaled = None  # a number
 # - `"velvet"`: columns 0, 1 and 2
 q_which_columns = None  # one of the options, in quotes
 
-# The scaled scores of one query for three keys are ln 1, ln 3 and ln 4, and the three values are
-# single numbers: 8, 4 and 2. What is the output for this query?
+# The scaled scores of one query for three keys are ln 1, ln ⟨b⟩ and ln ⟨c⟩, and the three values
+# are single numbers: ⟨x⟩, ⟨y⟩ and ⟨z⟩. What is the output for this query? Three digits are
+# enough.
+#
+# *The numbers are your own: ⟨b⟩, ⟨c⟩, ⟨x⟩, ⟨y⟩, ⟨z⟩ are shown below for your student id.*
 q_soft_lookup = None  # a number
 
-# Now the entries of queries and keys are independent with mean 0 and **standard deviation 0.5**.
-# The width is d_k = 48. What is the variance of a *scaled* score q·k/√d_k?
+# Now the entries of queries and keys are independent with mean 0 and **standard deviation ⟨s⟩**.
+# The width is d_k = ⟨d_k⟩. What is the variance of a *scaled* score q·k/√d_k?
+#
+# *The numbers are your own: ⟨s⟩, ⟨d_k⟩ are shown below for your student id.*
 q_variance_with_spread = None  # a number
 
 # Somebody begins with `W_q` equal to `W_k`, so that the query of a token is also its key. The
-# entries are independent with mean 0 and variance 1, and d_k = 64. What is, on average, the
+# entries are independent with mean 0 and variance 1, and d_k = ⟨d_k⟩. What is, on average, the
 # *scaled* score of a token with itself?
+#
+# *The numbers are your own: ⟨d_k⟩ are shown below for your student id.*
 q_diagonal_score = None  # a number
 
 # In a layer every query is sure: one weight is 1 and all others are 0, to the last digit. Which
 # of the three matrices still get a gradient that is not 0?
 #
-# - `"gravel"`: `W_v`, and no other
+# - `"cobalt"`: `W_v`, and no other
 # - `"orchid"`: none of the three
 # - `"saffron"`: `W_q`, `W_k` and `W_v`
 # - `"timber"`: `W_q` and `W_k` only
 q_sure_queries = None  # one of the options, in quotes
+
+# Columns are tokens. Three queries and two keys are
+#
+# `Q = [[⟨a⟩, 0, 1], [1, ⟨b⟩, 0]]` and `K = [[⟨c⟩, 1], [0, 2]]`.
+#
+# Work out by hand what `attention_scores(Q, K)` returns, row by row.
+#
+# *The numbers are your own: ⟨a⟩, ⟨b⟩, ⟨c⟩ are shown below for your student id.*
+q_score_matrix = None  # a list of rows
+
+# `X` has shape (⟨d⟩, ⟨n⟩), `W_q` and `W_k` have shape (⟨d_k⟩, ⟨d⟩), and `W_v` has shape (⟨d_v⟩,
+# ⟨d⟩). Which shape does the output of `self_attention` have?
+#
+# *The numbers are your own: ⟨d⟩, ⟨n⟩, ⟨d_k⟩, ⟨d_v⟩ are shown below for your student id.*
+q_layer_shape = None  # the sizes, in brackets
+
+# Softmax runs down the columns of a matrix of scores. Which of these changes leave **all**
+# weights as they were, in exact arithmetic? Choose all that do.
+#
+# - `"anchor"`: multiply every entry by 2
+# - `"ember"`: subtract from every row its largest entry
+# - `"lilac"`: add 100 to every entry
+# - `"pollen"`: subtract from every column its first entry
+# - `"quarry"`: subtract from every column its mean
+# - `"walrus"`: divide every column by its largest entry
+q_harmless_shifts = None  # every option that is right, in quotes, with commas between

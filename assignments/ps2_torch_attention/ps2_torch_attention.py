@@ -180,24 +180,30 @@ def init_projections(module, gain=1.0):
 
 
 # Questions. The notebook shows them with their formulas set.
+# Those with numbers of your own are shown by `autograder check` in this folder.
+
+# Some questions have numbers of your own, drawn from your student id. Write the id
+# between the quotes, as your course knows you, and run this cell first.
+student_id = ""
 
 # Three keys have the scaled scores −1, −1 and 5. The third one is to be hidden. Somebody
 # multiplies the scores with the mask (1, 1, 0) and then takes the softmax. Which weight does the
 # **hidden** key get? Three digits are enough.
 q_hidden_by_zero = None  # a number
 
-# How many entries of `causal_mask(12)` are True?
+# How many entries of `causal_mask(⟨n⟩)` are True?
+#
+# *The numbers are your own: ⟨n⟩ are shown below for your student id.*
 q_causal_entries = None  # a number
 
 # A batch holds 8 sentences, padded to 8 tokens. The scores have shape (8, 8, 8). By mistake the
 # padding mask has shape (8, 8), (batch, key), instead of (8, 1, 8). What happens?
 #
+# - `"alder"`: No error; in every sample, query i is given the padding of sample i.
 # - `"anchor"`: PyTorch raises an error, because the mask has one axis less than the scores.
 # - `"copper"`: No error, and the result is right, since PyTorch finds the axis of the samples by
 #   its size.
 # - `"meadow"`: No error; padding is hidden as a query instead of as a key.
-# - `"violet"`: No error; every sample uses the padding of sample i for its query i, so that most
-#   queries see padding, or miss real tokens.
 q_silent_broadcast = None  # one of the options, in quotes
 
 # How many parameters does `SelfAttention(64, 128, dim_v=160, bias=True)` have? A batch of shape
@@ -217,31 +223,62 @@ q_pronoun_entry = None  # one of the options, in quotes
 # A `SelfAttention` layer has biases in `W_q`, `W_k` and `W_v`. Which of them can be set to any
 # value without changing any output?
 #
+# - `"birch"`: That of `W_k`.
 # - `"drizzle"`: That of `W_v`.
 # - `"granite"`: None of them.
 # - `"lantern"`: That of `W_q`.
-# - `"orchard"`: That of `W_k`.
 q_idle_bias = None  # one of the options, in quotes
 
-# `CrossAttention(64, 32, 16, dim_v=24)` is called with x of shape (2, 10, 64) and a context of
-# shape (2, 7, 32). Which shapes do output and weights have?
+# `CrossAttention(64, 32, 16, dim_v=24)` is called with x of shape (⟨batch⟩, ⟨n_q⟩, 64) and a
+# context of shape (⟨batch⟩, ⟨n_k⟩, 32). Which shape do the **weights** have?
 #
-# - `"cinder"`: output (2, 10, 16), weights (2, 10, 7)
-# - `"ember"`: output (2, 10, 24), weights (2, 10, 10)
-# - `"marble"`: output (2, 7, 24), weights (2, 7, 10)
-# - `"tundra"`: output (2, 7, 24), weights (2, 10, 7)
-# - `"willow"`: output (2, 10, 24), weights (2, 10, 7)
-q_cross_shape = None  # one of the options, in quotes
+# *The numbers are your own: ⟨batch⟩, ⟨n_q⟩, ⟨n_k⟩ are shown below for your student id.*
+q_cross_shape = None  # the sizes, in brackets
 
 # Tokens have independent entries from N(0, 1). `W_q` and `W_k` are `nn.Linear(256, 64,
 # bias=False)` as PyTorch builds them: weights are uniform between −1/√256 and 1/√256. What is the
 # variance of a scaled score q·k/√64 of two different tokens?
 q_default_variance = None  # a number
 
-# Now `W_q` and `W_k` have shape (256, 256) and entries from N(0, 1); tokens are as before. What
-# is the standard deviation of a scaled score q·k/√256, roughly?
+# Now `W_q` and `W_k` project ⟨d_in⟩ features to ⟨d_k⟩ and have entries from N(0, 1); tokens are
+# as before. What is the standard deviation of a scaled score q·k/√⟨d_k⟩ of two different tokens,
+# roughly?
+#
+# *The numbers are your own: ⟨d_in⟩, ⟨d_k⟩ are shown below for your student id.*
 q_unit_weights = None  # a number
 
 # `nn.init.xavier_uniform_(weight, gain=0.02)` fills the weight of a layer from 64 to 128
 # features. What is the standard deviation of its entries? Two significant digits are enough.
 q_xavier_gain = None  # a number
+
+# All scores of three tokens are equal, and `causal_mask(3)` is used. What are the weights, row by
+# row? Two decimals are enough.
+q_equal_scores = None  # a list of rows
+
+# These are the steps of `scaled_dot_product_attention` with a mask. Bring them into an order that
+# is right. (Where more than one order is right, any of them counts.)
+#
+# - `"badger"`: multiply the weights with V
+# - `"copper"`: take the softmax of every row
+# - `"marlin"`: divide the scores by √d_k
+# - `"pebble"`: multiply Q with the transpose of K
+# - `"tulip"`: set the scores of hidden keys to minus infinity
+q_order_of_steps = None  # every option once, in order, in quotes, with commas between
+
+# Scores have the shape (8, 12, 12): 8 samples, 12 queries, 12 keys. What can a mask of each shape
+# say?
+#
+# Match each of these …
+#
+# - `"ash"`: (8, 12, 12)
+# - `"elm"`: (8, 12, 1)
+# - `"fig"`: (8, 1, 12)
+# - `"oak"`: (12, 12)
+#
+# … with one of these:
+#
+# - `"gold"`: of every sample, which query may see which key
+# - `"lead"`: for all samples alike, which query may see which key
+# - `"tin"`: of every sample, which keys all of its queries may see
+# - `"zinc"`: of every sample and every query, whether it may see all keys or none
+q_mask_shapes = None  # pairs in quotes: "left-right, left-right"

@@ -137,15 +137,15 @@ def count_parameters(d_model, num_heads, bias=True):
 
 
 # Questions. The notebook shows them with their formulas set.
+# Those with numbers of your own are shown by `autograder check` in this folder.
+
+# Some questions have numbers of your own, drawn from your student id. Write the id
+# between the quotes, as your course knows you, and run this cell first.
+student_id = ""
 
 # One sample holds two tokens of four features: token 0 is (0, 1, 2, 3) and token 1 is (10, 11,
 # 12, 13). `split_heads` cuts them into two heads. What is head 1, one row for each token?
-#
-# - `"gravel"`: (1, 3) and (11, 13)
-# - `"lantern"`: (10, 11) and (12, 13)
-# - `"orchid"`: (2, 12) and (3, 13)
-# - `"thistle"`: (2, 3) and (12, 13)
-q_two_tokens = None  # one of the options, in quotes
+q_two_tokens = None  # a list of rows
 
 # Somebody leaves out $W_o$ and returns the concatenated heads, which have the right width
 # already. What can the layer no longer do?
@@ -156,18 +156,17 @@ q_two_tokens = None  # one of the options, in quotes
 # - `"walnut"`: Combine in one feature of the output what different heads have found.
 q_output_layer = None  # one of the options, in quotes
 
-# A layer has d_model = 512 and 32 heads. By which number are its scores divided?
+# A layer has d_model = ⟨d_model⟩ and ⟨h⟩ heads. By which number are its scores divided?
+#
+# *The numbers are your own: ⟨d_model⟩, ⟨h⟩ are shown below for your student id.*
 q_scale_of_a_head = None  # a number
 
-# A layer with d_model = 64 and 8 heads gets a query of shape (4, 10, 64) and a key of shape
-# (4, 7, 64), and nothing else. Which shapes come back?
+# A layer with d_model = 64 and ⟨h⟩ heads gets a query of shape (⟨batch⟩, ⟨n_q⟩, 64) and a key of
+# shape (⟨batch⟩, ⟨n_k⟩, 64), and nothing else. Which shape do the **weights** have that come
+# back?
 #
-# - `"bramble"`: output (4, 10, 64), weights (4, 10, 7)
-# - `"cinder"`: output (4, 7, 64), weights (4, 8, 7, 10)
-# - `"falcon"`: output (4, 10, 64), weights (4, 8, 10, 7)
-# - `"pewter"`: output (4, 10, 8), weights (4, 8, 10, 7)
-# - `"sorrel"`: An exception, because the value is missing.
-q_cross_shape = None  # one of the options, in quotes
+# *The numbers are your own: ⟨batch⟩, ⟨h⟩, ⟨n_q⟩, ⟨n_k⟩ are shown below for your student id.*
+q_cross_shape = None  # the sizes, in brackets
 
 # The scores have shape (batch, h, n, n), and the mask has shape (batch, n, n), one matrix for
 # each sample. Somebody applies the mask as it is. The batch happens to hold 8 samples, and there
@@ -188,7 +187,9 @@ q_silent_mask = None  # one of the options, in quotes
 # - `"velvet"`: To 1.25, because weights are divided by 0.8.
 q_dropped_rows = None  # one of the options, in quotes
 
-# How many parameters does `MultiHeadAttention(768, 12, bias=False)` have?
+# How many parameters does `MultiHeadAttention(⟨d_model⟩, ⟨h⟩, bias=False)` have?
+#
+# *The numbers are your own: ⟨d_model⟩, ⟨h⟩ are shown below for your student id.*
 q_parameters = None  # a number
 
 # Somebody compares a layer of 8 heads with a layer of a single head **without** an output layer,
@@ -213,3 +214,21 @@ q_score_memory = None  # a number
 # - `"sandal"`: It is permuted in the same way; every token gets the output that it had before.
 # - `"willow"`: With one head it is permuted; with several heads, the heads are permuted as well.
 q_permuted = None  # one of the options, in quotes
+
+# `multi_head_formula` is given $h$ matrices `W_q` and $h$ matrices `W_k` of shape $(d, d_k)$, $h$
+# matrices `W_v` of shape $(d, d_v)$, and one `W_o` of shape $(h \cdot d_v, d)$. How many numbers
+# are that together? Give a formula.
+#
+# Write it with `d`, `d_k`, `d_v`, `h`.
+q_formula_weights = None  # a formula, in quotes, of d, d_k, d_v, h
+
+# A layer keeps its d_model of 512, and the number of heads goes from 8 to 16. What changes?
+# Choose all that does.
+#
+# - `"basil"`: the number that scores are divided by
+# - `"cactus"`: how many weights each query gets
+# - `"ginger"`: the shape of `W_o.weight`
+# - `"onyx"`: how much memory the scores take
+# - `"spruce"`: the number of parameters
+# - `"velour"`: how wide one head is
+q_more_heads = None  # every option that is right, in quotes, with commas between

@@ -170,6 +170,11 @@ def score_matrix_bytes(batch, num_heads, n_q, n_k, bytes_per_element):
 
 
 # Questions. The notebook shows them with their formulas set.
+# Those with numbers of your own are shown by `autograder check` in this folder.
+
+# Some questions have numbers of your own, drawn from your student id. Write the id
+# between the quotes, as your course knows you, and run this cell first.
+student_id = ""
 
 # All logits of a slice are equal, and the softmax is computed in float16 throughout, with its
 # maximum subtracted. How many entries can the slice have before the sum of its exponentials goes
@@ -188,10 +193,10 @@ q_why_own_maximum = None  # one of the options, in quotes
 # A row of float32 scores has nothing visible. Someone fills hidden entries with `-1e9`, applies
 # softmax and multiplies with the values. What is the output of that row?
 #
-# - `"basil"`: All zeros
-# - `"ember"`: What it would be without a mask
-# - `"heron"`: The mean of all value vectors, those of padding included
-# - `"quartz"`: NaN in every feature
+# - `"basil"`: zeros in every feature of the output
+# - `"ember"`: what it would be if there were no mask
+# - `"heron"`: the mean of all values, padding included
+# - `"quartz"`: NaN in every feature of the output
 q_empty_row = None  # one of the options, in quotes
 
 # `torch.nan_to_num(torch.softmax(scores + added_mask, dim=-1))`, with minus infinity in the added
@@ -217,8 +222,10 @@ q_silent_broadcast = None  # one of the options, in quotes
 # against the new maximum? Give three decimals.
 q_rescaling = None  # a number
 
-# One query attends to a cache of 131,072 keys, in chunks of 1,024 keys. How many scores does the
+# One query attends to a cache of ⟨n_k⟩ keys, in chunks of ⟨chunk⟩ keys. How many scores does the
 # largest tensor of scores hold?
+#
+# *The numbers are your own: ⟨n_k⟩, ⟨chunk⟩ are shown below for your student id.*
 q_chunk_memory = None  # a number
 
 # Queries and keys are float16, of width 64, and their entries lie between 25 and 40. Which of
@@ -230,10 +237,54 @@ q_chunk_memory = None  # a number
 # - `"opal"`: Multiply in float16, then divide by 8.
 q_half_types = None  # one of the options, in quotes
 
-# One layer of self-attention takes 8·n·d² + 4·n²·d operations. For a width of d = 768, at which
+# One layer of self-attention takes 8·n·d² + 4·n²·d operations. For a width of d = ⟨d⟩, at which
 # number of tokens n do the projections and the products over pairs of tokens cost the same?
+#
+# *The numbers are your own: ⟨d⟩ are shown below for your student id.*
 q_projections_share = None  # a number
 
-# How many GiB (2^30 bytes) does one tensor of scores take for a batch of 4, with 16 heads, 4096
-# tokens and float16?
-q_scores_in_bytes = None  # a number
+# How much memory does one tensor of scores take for a batch of ⟨batch⟩, with ⟨h⟩ heads, ⟨n⟩
+# tokens and float16? Answer in bytes, or with a unit such as "1.5 MiB" or "1.5 GiB" in quotes.
+#
+# *The numbers are your own: ⟨batch⟩, ⟨h⟩, ⟨n⟩ are shown below for your student id.*
+q_scores_in_bytes = None  # a number of bytes
+
+# Scores are `float16` and lie between -1000 and 1000, and every query has at least one visible
+# key. `hidden` is true where a key must not be seen. Which of these lead to the right weights,
+# with 0 for every hidden key? Choose all that do.
+#
+# - `"cello"`: `torch.softmax(scores * ~hidden, dim=-1)`
+# - `"mango"`: `torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1)`
+# - `"pixel"`: `torch.softmax(scores.masked_fill(hidden, -1e9), dim=-1)`
+# - `"rowan"`: `torch.softmax(scores.float().masked_fill(hidden, -1e9), dim=-1).half()`
+# - `"tapir"`: `torch.softmax(scores, dim=-1) * ~hidden`
+# - `"umbra"`: `torch.softmax(scores.masked_fill(hidden, torch.finfo(scores.dtype).min), dim=-1)`
+q_hides_safely = None  # every option that is right, in quotes, with commas between
+
+# The two rows of scores are (0, ln 3, 5) and (2, 4, 1), and the rows of the mask are (1, 1, 0)
+# and (0, 0, 0), where 1 means *keep*. What should `masked_softmax` return, row by row?
+q_masked_rows = None  # a list of rows
+
+# `pad_batch` is given three sequences of shapes (⟨a⟩, ⟨d⟩), (⟨b⟩, ⟨d⟩) and (⟨c⟩, ⟨d⟩). Which
+# shape does the padded tensor have?
+#
+# *The numbers are your own: ⟨a⟩, ⟨b⟩, ⟨c⟩, ⟨d⟩ are shown below for your student id.*
+q_padded_batch = None  # the sizes, in brackets
+
+# `chunked_attention` keeps, for each query, the largest score so far, the sum of the exponentials
+# and a weighted sum of values. Bring its steps into an order that is right. (Where more than one
+# order is right, any of them counts.)
+#
+# - `"cherry"`: multiply both sums by exp(old maximum − new maximum)
+# - `"dahlia"`: add the chunk's exponentials to the one sum, and its weighted values to the other
+# - `"falcon"`: divide the weighted sum by the sum of the exponentials
+# - `"magnet"`: find the new maximum, of the old one and the chunk's scores
+# - `"nettle"`: compute the scores of the next chunk
+# - `"turtle"`: take the exponentials of the chunk's scores − new maximum
+q_one_chunk = None  # every option once, in order, in quotes, with commas between
+
+# One layer of self-attention takes $8nd^2 + 4n^2d$ operations for $n$ tokens of width $d$. Which
+# **share** of them is spent on pairs of tokens, that is, on the term with $n^2$? Give a formula.
+#
+# Write it with `n`, `d`.
+q_quadratic_share = None  # a formula, in quotes, of n, d

@@ -238,6 +238,11 @@ def graph_attention(H, adjacency, W, a, negative_slope=0.2):
 
 
 # Questions. The notebook shows them with their formulas set.
+# Those with numbers of your own are shown by `autograder check` in this folder.
+
+# Some questions have numbers of your own, drawn from your student id. Write the id
+# between the quotes, as your course knows you, and run this cell first.
+student_id = ""
 
 # A layer of self-attention without positions and without a mask is given the same 8 tokens
 # twice, the second time in another order. How do its two outputs compare?
@@ -253,8 +258,11 @@ q_shuffled_tokens = None  # one of the options, in quotes
 # What stands in row 3, column 2 (both counted from 0)? Give three significant digits.
 q_sinusoid_entry = None  # a number
 
-# The table of `relative_position_bias` has 7 columns, numbered from 0. Which column is read for
-# the query at position 9 and the key at position 4?
+# A table of `relative_position_bias` is made for distances up to m = ⟨m⟩: its columns are
+# numbered from 0 to 2·m. Which column is read for the query at position ⟨q⟩ and the key at
+# position ⟨k⟩?
+#
+# *The numbers are your own: ⟨m⟩, ⟨q⟩, ⟨k⟩ are shown below for your student id.*
 q_clipped_distance = None  # a number
 
 # A layer uses rotary positions and should give the same outputs when all positions are moved on
@@ -269,29 +277,41 @@ q_what_is_rotated = None  # one of the options, in quotes
 # One library rotates neighbouring features (2i, 2i + 1), another features (i, i + d/2). Somebody
 # calls the second a bug. What is right?
 #
-# - `"iris"`: It is a bug; only neighbours form points of the plane.
-# - `"jade"`: Both are right, and one is the other with its features reordered. But weights that
-#   were trained with one of them need the same one later.
-# - `"kelp"`: Both are right, and any trained weights can be used with either.
-# - `"lotus"`: The second gives scores that depend on absolute positions.
+# - `"iris"`: It is a bug: only neighbouring features form the points of a plane that a rotation
+#   turns.
+# - `"jade"`: Both are right, and differ by the order of the features. Trained weights fit only
+#   their own.
+# - `"kelp"`: Both are right, and differ by the order of the features. Trained weights fit either
+#   of them.
+# - `"lotus"`: It is a bug: scores of the second depend on absolute positions, not on the distance
+#   alone.
 q_two_layouts = None  # one of the options, in quotes
 
-# A language model with rotary positions has read 7 tokens and keeps their rotated keys. Now token
-# number 8 arrives, the first that it generates. Its query is a matrix with one row. By the angle
-# of which position must it be rotated, positions counted from 0?
+# A language model with rotary positions has read ⟨n⟩ tokens and keeps their rotated keys. Now the
+# next token arrives, the first that it generates. Its query is a matrix with one row. By the
+# angle of which position must it be rotated, positions counted from 0?
+#
+# *The numbers are your own: ⟨n⟩ are shown below for your student id.*
 q_cached_position = None  # a number
 
-# How many entries of `sliding_window_mask(12, 3)` are true?
+# How many entries of `sliding_window_mask(⟨n⟩, ⟨w⟩)` are true?
+#
+# *The numbers are your own: ⟨n⟩, ⟨w⟩ are shown below for your student id.*
 q_visible_pairs = None  # a number
 
-# A model stacks layers of local attention with 4 neighbours on each side. How many layers does it
-# take at least until the first of 33 tokens can influence the output of the last one?
+# A model stacks layers of local attention with ⟨w⟩ neighbours on each side. How many layers does
+# it take at least until the first of ⟨n⟩ tokens can influence the output of the last one?
+#
+# *The numbers are your own: ⟨n⟩, ⟨w⟩ are shown below for your student id.*
 q_layers_to_reach = None  # a number
 
-# One head attends over n = 32,768 tokens. The full matrix of float32 scores takes 4 GiB. How many
-# MiB (1 MiB = 1,048,576 bytes) do the scores of a sliding window take that reaches 128 keys to
-# each side, in a tensor that has the same number of scores for every query?
-q_memory_of_a_window = None  # a number
+# One head attends over n = ⟨n⟩ tokens, with a sliding window that reaches ⟨w⟩ keys to each side.
+# How much memory do its float32 scores take, in a tensor that has the same number of scores for
+# every query? Answer in bytes, or with a unit such as "1.25 MiB" in quotes; four digits are
+# enough.
+#
+# *The numbers are your own: ⟨n⟩, ⟨w⟩ are shown below for your student id.*
+q_memory_of_a_window = None  # a number of bytes
 
 # The pixels of a 4 x 4 image are numbered row by row from 0 to 15. Which numbers hold the first
 # two windows of `window_partition` with a window size of 2?
@@ -303,27 +323,64 @@ q_memory_of_a_window = None  # a number
 # - `"quartz"`: 0, 2, 8, 10 and 1, 3, 9, 11
 q_first_window = None  # one of the options, in quotes
 
-# An image is given to a layer as 112 x 112 tokens. By which factor do windows of 7 x 7 lower the
-# number of scores, compared with attention over all tokens?
+# An image is given to a layer as ⟨side⟩ x ⟨side⟩ tokens. By which factor do windows of 7 x 7
+# lower the number of scores, compared with attention over all tokens?
+#
+# *The numbers are your own: ⟨side⟩ are shown below for your student id.*
 q_cost_of_windows = None  # a number
 
-# What is entry [0, 5] of `relative_position_index(4)`? (Tokens 0 to 15 are numbered row by row;
-# the difference is that of token i minus that of token j.)
+# In a window of ⟨w⟩ x ⟨w⟩, token i stands in row 0 and column 0, and token j in row ⟨r⟩ and
+# column ⟨c⟩. What is entry [i, j] of `relative_position_index(⟨w⟩)`? (The difference is that of
+# token i minus that of token j.)
+#
+# *The numbers are your own: ⟨w⟩, ⟨r⟩, ⟨c⟩ are shown below for your student id.*
 q_index_of_a_pair = None  # a number
 
-# A vision transformer cuts images of 3 channels, height 192 and width 256 into patches of
-# 16 x 16 pixels, and puts one class token in front. How many tokens does its first layer see?
+# A vision transformer cuts images of 3 channels, height ⟨height⟩ and width ⟨width⟩ into patches
+# of ⟨p⟩ x ⟨p⟩ pixels, and puts one class token in front. How many tokens does its first layer
+# see?
+#
+# *The numbers are your own: ⟨height⟩, ⟨width⟩, ⟨p⟩ are shown below for your student id.*
 q_number_of_patches = None  # a number
 
-# An image is moved by one pixel. Apart from the borders, which layer is sure to give the same
-# output, moved by one pixel? (None of them adds positions.)
+# An image is moved by one pixel. Apart from the borders, which of these layers are sure to give
+# the same output, moved by one pixel? (Nothing is added to tell positions.) Choose all that are.
 #
-# - `"raven"`: A convolution with stride 1, and attention in fixed windows as well.
-# - `"sage"`: A convolution with stride 1, and attention in a sliding window as well.
-# - `"thorn"`: Only the convolution; attention sees no positions, and so cannot be equivariant.
-# - `"umber"`: Neither; both depend on where the image begins.
-q_who_is_equivariant = None  # one of the options, in quotes
+# - `"cliff"`: attention in a sliding window, pixels as tokens
+# - `"raven"`: attention inside of fixed windows, pixels as tokens
+# - `"sage"`: a convolution with stride 1
+# - `"thorn"`: a convolution with stride 2
+# - `"umber"`: cutting into patches of 4 x 4 and projecting each
+q_who_is_equivariant = None  # every option that is right, in quotes, with commas between
 
 # Node i of a graph has one neighbour j. Before the LeakyReLU the score of i for itself is 2, and
 # for j it is -5; the slope is 0.2. Which weight does node i give to j? Three significant digits.
 q_weight_of_a_neighbour = None  # a number
+
+# Where do these ways of telling positions enter a layer of attention?
+#
+# Match each of these …
+#
+# - `"fern"`: rotary positions
+# - `"moss"`: a relative position bias
+# - `"reed"`: sinusoidal positions
+#
+# … with one of these:
+#
+# - `"chalk"`: they turn queries and keys, before their product
+# - `"iron"`: they are added to the tokens, before the projections
+# - `"salt"`: they are added to the scores
+q_where_positions_enter = None  # pairs in quotes: "left-right, left-right"
+
+# An image of $H \times W$ tokens is cut into windows of $m \times m$ tokens ($m$ divides both).
+# Attention runs inside of each window. How many scores does one head compute in all? Give a
+# formula.
+#
+# Write it with `H`, `W`, `m`.
+q_window_scores = None  # a formula, in quotes, of H, W, m
+
+# `images` has shape (⟨batch⟩, 3, ⟨height⟩, ⟨width⟩): ⟨batch⟩ images of 3 channels. Which shape
+# does `patchify(images, ⟨p⟩)` return?
+#
+# *The numbers are your own: ⟨batch⟩, ⟨height⟩, ⟨width⟩, ⟨p⟩ are shown below for your student id.*
+q_patch_shape = None  # the sizes, in brackets

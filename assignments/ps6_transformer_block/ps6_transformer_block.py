@@ -278,13 +278,20 @@ def attention_heatmap(weights, query_tokens, key_tokens, ax=None):
 
 
 # Questions. The notebook shows them with their formulas set.
+# Those with numbers of your own are shown by `autograder check` in this folder.
+
+# Some questions have numbers of your own, drawn from your student id. Write the id
+# between the quotes, as your course knows you, and run this cell first.
+student_id = ""
 
 # A token has the features (1, 3, 5, 7). What does layer normalisation make of the 7, before scale
 # and shift? Leave eps aside and give three decimals.
 q_normalised_entry = None  # a number
 
-# A batch has the shape (8, 20, 64): 8 sentences of 20 tokens with 64 features. How many means
-# does a layer norm compute for it?
+# A batch has the shape (⟨batch⟩, ⟨n⟩, ⟨d⟩): ⟨batch⟩ sentences of ⟨n⟩ tokens with ⟨d⟩ features.
+# How many means does a layer norm compute for it?
+#
+# *The numbers are your own: ⟨batch⟩, ⟨n⟩, ⟨d⟩ are shown below for your student id.*
 q_number_of_means = None  # a number
 
 # The features of a token have the variance 1e-5, and the layer norm has eps = 1e-5 (weight 1,
@@ -300,8 +307,10 @@ q_variance_beside_eps = None  # a number
 # - `"walnut"`: Layer norm alone
 q_shifted_token = None  # one of the options, in quotes
 
-# A query spreads its weight evenly over 8 keys, 1/8 each. In training, dropout with p = 0.25
-# happens to drop 3 of them. What is the sum of the row then? Three decimals.
+# A query spreads its weight evenly over ⟨n⟩ keys, 1/⟨n⟩ each. In training, dropout with p = ⟨p⟩
+# happens to drop ⟨lost⟩ of them. What is the sum of the row then? Three decimals.
+#
+# *The numbers are your own: ⟨n⟩, ⟨lost⟩, ⟨p⟩ are shown below for your student id.*
 q_dropped_row = None  # a number
 
 # Somebody finds that rows of weights do not sum to 1 in training, and divides every row by its
@@ -323,13 +332,11 @@ q_rows_made_to_sum_to_one = None  # one of the options, in quotes
 # - `"pebble"`: The same, since the softmax in the attention is not linear either.
 q_without_relu = None  # one of the options, in quotes
 
-# In a stack of 12 encoder blocks, follow the path that leads from the input past all sublayers to
-# the output of the last block. Through how many layer norms does it go, post-norm and pre-norm?
+# In a stack of ⟨L⟩ encoder blocks, follow the path that leads from the input past all sublayers
+# to the output of the last block. Through how many layer norms does it go, post-norm and
+# pre-norm?
 #
-# - `"cobalt"`: post-norm 24, pre-norm 24
-# - `"ember"`: post-norm 0, pre-norm 24
-# - `"quarry"`: post-norm 12, pre-norm 0
-# - `"willow"`: post-norm 24, pre-norm 0
+# *The numbers are your own: ⟨L⟩ and the options are shown below for your student id.*
 q_norms_on_the_path = None  # one of the options, in quotes
 
 # How many parameters does `EncoderBlock(768, 12, 3072)` have, a block of the size that BERT uses?
@@ -349,9 +356,11 @@ q_tells_the_order = None  # one of the options, in quotes
 # `f(x[permutation])` equals row number … of `f(x)`. (Rows count from 0.)
 q_row_after_permutation = None  # a number
 
-# One layer of self-attention sees all 224 pixels of a row. How many convolutions of kernel size 3
-# (stride 1, no dilation) have to be stacked until one output depends on at least 224 inputs of
+# One layer of self-attention sees all ⟨n⟩ pixels of a row. How many convolutions of kernel size 3
+# (stride 1, no dilation) have to be stacked until one output depends on at least ⟨n⟩ inputs of
 # the row?
+#
+# *The numbers are your own: ⟨n⟩ are shown below for your student id.*
 q_layers_to_see_all = None  # a number
 
 # An image is shifted to the right by 3 pixels. What does the output of a convolution (kernel 3,
@@ -371,3 +380,57 @@ q_shifted_image = None  # one of the options, in quotes
 # - `"spruce"`: The model has understood that "it" stands for the animal.
 # - `"topaz"`: In this head, "animal" has the largest weight in the mixture that "it" gets.
 q_bright_cell = None  # one of the options, in quotes
+
+# In training, a weight $w$ goes through dropout: with probability $p$ it becomes 0, and otherwise
+# it is divided by $1 - p$. Its mean stays $w$. What is the **variance** of what comes out? Give a
+# formula.
+#
+# Write it with `w`, `p`.
+q_spread_of_a_weight = None  # a formula, in quotes, of w, p
+
+# Bring the steps of an encoder block with `norm_first=True` into their order.
+#
+# - `"acacia"`: apply `linear1`, ReLU and `linear2`
+# - `"cedar"`: apply self-attention
+# - `"hazel"`: add what came into the block
+# - `"laurel"`: add the sum that was made halfway
+# - `"myrtle"`: normalise with `norm1`
+# - `"poplar"`: normalise with `norm2`
+q_pre_norm_steps = None  # every option once, in order, in quotes, with commas between
+
+# Self-attention without a mask gives three tokens the weights
+#
+# `[[0.5, 0.3, 0.2], [0.15, 0.75, 0.1], [0.25, 0.05, 0.7]]`.
+#
+# Now the tokens come in another order, x[permutation] with permutation (2, 0, 1): token 2 first,
+# then token 0, then token 1. What are the weights now, row by row?
+q_permuted_weights = None  # a list of rows
+
+# Which of these functions of n tokens, each a row, are permutation **equivariant**? Choose all
+# that are.
+#
+# - `"bobbin"`: `linear1`, ReLU and `linear2`, applied to each token
+# - `"canyon"`: the mean over the tokens
+# - `"jasper"`: self-attention with a causal mask
+# - `"lentil"`: self-attention without a mask
+# - `"puffin"`: adding sinusoidal positions
+# - `"sorrel"`: layer norm
+q_equivariant_ones = None  # every option that is right, in quotes, with commas between
+
+# There are 100 tokens, counted from 0. On which of them does the output for **token 50** depend,
+# in one layer of each kind?
+#
+# Match each of these …
+#
+# - `"brook"`: self-attention without a mask
+# - `"delta"`: self-attention with a causal mask
+# - `"fjord"`: a convolution of kernel size 5 (stride 1, centred)
+# - `"marsh"`: layer norm
+#
+# … with one of these:
+#
+# - `"amber"`: token 50
+# - `"coral"`: tokens 48 to 52
+# - `"ivory"`: tokens 0 to 50
+# - `"slate"`: tokens 0 to 99
+q_sees_what = None  # pairs in quotes: "left-right, left-right"

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -365,13 +364,6 @@ class TestNumbersOfNorms:
             abs=1e-3,
         )
 
-    def test_number_of_means(self, questions):
-        x = torch.zeros(8, 20, 64)
-        question = questions["number_of_means"]
-        assert x.mean(-1).numel() == question.answer
-        others = [x.mean((0, 1)), x.mean((1, 2)), x.mean((0, 2)), x.mean(), x.mean(1)]
-        assert wrong_values(question) == [mean.numel() for mean in others]
-
     def test_variance_beside_eps(self, questions):
         v = eps = 1e-5
         question = questions["variance_beside_eps"]
@@ -395,14 +387,6 @@ class TestNumbersOfNorms:
 
 
 class TestNumbersOfDropout:
-    def test_dropped_row(self, questions):
-        question, p, kept, weight = questions["dropped_row"], 0.25, 5, 1 / 8
-        assert question.answer == pytest.approx(kept * weight / (1 - p), abs=1e-4)
-        assert wrong_values(question) == pytest.approx(
-            [1, kept * weight, kept * weight / p, kept * weight * (1 - p)]
-        )
-        assert Fraction(8) * Fraction(3, 4) * Fraction(1, 8) / Fraction(3, 4) == 1  # on average
-
     def test_rows_made_to_sum_to_one(self, questions):
         """Weights of 0.9 and 0.1 with p = 1/2, all four draws counted."""
         weights = np.array([0.9, 0.1])
@@ -445,7 +429,7 @@ class TestNumbersOfTheBlock:
 
     def test_norms_on_the_path(self, reference, questions):
         """With sublayers that give zeros, an input is left alone, or has gone through norms."""
-        assert right_option(questions["norms_on_the_path"]) == "post-norm 24, pre-norm 0"
+        assert right_option(questions["norms_on_the_path"]) == "post-norm {=2 * L}, pre-norm 0"
         seen = {}
         for norm_first in (True, False):
             blocks = [reference["EncoderBlock"](4, 2, 4, norm_first=norm_first) for _ in range(12)]
@@ -532,22 +516,6 @@ class TestNumbersOfOrderAndReach:
         assert different == [right_option(questions["tells_the_order"])]
         texts = [option.text for option in questions["tells_the_order"].options]
         assert texts == [*models, "None of them"]
-
-    def test_layers_to_see_all(self, reference, questions):
-        field, question = reference["receptive_field"], questions["layers_to_see_all"]
-
-        def first(enough):
-            return next(layers for layers in itertools.count() if enough(layers))
-
-        assert question.answer == first(lambda layers: field(layers, 3) >= 224)
-        assert wrong_values(question) == [
-            first(lambda layers: 3 * layers >= 224),
-            question.answer - 1,
-            first(lambda layers: 1 + layers >= 224),
-            first(lambda layers: 3**layers >= 224),
-            first(lambda layers: 1 + 2 * (2**layers - 1) >= 224),
-        ]
-        assert field(question.answer - 1, 3) == 223
 
     def test_vgg(self, reference):
         assert reference["receptive_field"](2, 3) == reference["receptive_field"](1, 5) == 5

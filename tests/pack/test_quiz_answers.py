@@ -1,132 +1,93 @@
-"""Answers of quizzes, and what the mistakes beside them give, computed again.
+"""Every number that counts as an answer, and what mistakes give, computed again: for every draw."""
 
-One function for each question that is not computed beside the oracles of its set. It gets the
-numbers of the question and returns the answer and what the wrong ways give, in the order of
-quiz.yaml.
-"""
-
-import math
-from functools import lru_cache
-from pathlib import Path
+import itertools
+import re
 
 import numpy as np
 import pytest
 
-from autograder.pack import load_pack
-from autograder.quiz import load_quiz
+from autograder.quiz.parameterised import concrete
+from tests.pack.quiz_numbers import COMPUTED, PS1, PS2, PS3, PS4, PS5, PS6, QUESTIONS
 
-COURSE = Path(__file__).parents[2]
-PS1 = "ps1_numpy_attention"
-
-
-@lru_cache
-def questions(assignment):
-    return {question.id: question for question in load_quiz(COURSE / "solutions" / assignment)}
-
-
-@lru_cache
-def reference(assignment, name):
-    return load_pack(COURSE, assignment).exercises[name].reference
-
-
-def right_option(question):
-    return next(option.text for option in question.options if option.id == question.answer)
-
-
-# --- ps1 -------------------------------------------------------------------------------
-
-
-def twice_scaled(d_k=64):
-    unscaled = math.sqrt(d_k)  # standard deviation of a sum of d_k products of variance 1
-    wrong = [unscaled / math.sqrt(d_k), 1 / d_k, unscaled, unscaled**2, unscaled / d_k / d_k]
-    return unscaled / math.sqrt(d_k) / math.sqrt(d_k), wrong
-
-
-def soft_lookup(a=1, b=3, c=4, x=8, y=4, z=2):
-    scores, values = np.log([[a], [b], [c]]), np.array([[x, y, z]], dtype=float)
-    mix = reference(PS1, "attend")
-    best = values[0, scores[:, 0].argmax()]
-    answer = mix(values, reference(PS1, "softmax")(scores)).item()
-    return answer, [
-        best,
-        values.mean(),
-        mix(values, np.exp(scores)).item(),
-        (values @ scores).item(),
-    ]
-
-
-def variance_with_spread(s=0.5, d_k=48):
-    entry, product = s**2, s**2 * s**2  # mean 0: the mean of a square is the variance
-    score = d_k * product
-    return score / d_k, [1, entry, s, score, score / d_k**2]
-
-
-def diagonal_score(d_k=64):
-    # E[q²] = 1 and E[q⁴] = 3 for N(0, 1): a square has mean 1 and variance 2
-    mean, variance = d_k * 1, d_k * (3 - 1)
-    scale = math.sqrt(d_k)
-    return mean / scale, [0, mean, mean / d_k, variance / scale**2, variance]
-
-
-NUMBERS = {
-    PS1: (twice_scaled, soft_lookup, variance_with_spread, diagonal_score),
+WITH_NUMBERS = ("number", "shape", "matrix")
+# Computed beside the oracles of their set, or beside the facts of the course.
+ELSEWHERE = {
+    PS1: {"variance_with_mean"},
+    PS2: {"hidden_by_zero", "parameters", "default_variance", "xavier_gain"},
+    PS3: {"single_head", "projections_or_scores", "score_memory"},
+    PS4: {"equal_logits", "rescaling"},
+    PS5: {"sinusoid_entry", "weight_of_a_neighbour"},
+    PS6: {"normalised_entry", "variance_beside_eps", "block_parameters", "row_after_permutation"},
 }
+ids = [f"{name[:3]}-{question}" for name, question in COMPUTED]
 
 
-@pytest.mark.parametrize(
-    ("assignment", "compute"),
-    [
-        pytest.param(name, function, id=f"{name[:3]}-{function.__name__}")
-        for name, functions in NUMBERS.items()
-        for function in functions
-    ],
-)
-def test_the_answer_and_what_mistakes_give(assignment, compute):
-    question = questions(assignment)[compute.__name__]
-    answer, wrong = compute()
-    assert question.answer == pytest.approx(answer, rel=1e-5)
-    assert [value for value, *_ in question.wrong] == pytest.approx(wrong, rel=1e-4)
+def variants(question):
+    """Every question that a student may get of one."""
+    if question.draws is None:
+        return [question]
+    return [concrete(question, values) for values in question.draws.admitted_ones]
 
 
-class TestChoicesOfPs1:
-    def test_which_widths_fit(self):
-        """(d_out, d_in) of W_k and of W_v beside a W_q of (4, 6)."""
-        layer, question = reference(PS1, "self_attention"), questions(PS1)["fitting_widths"]
-        shapes = {
-            "`W_k` (3, 6) and `W_v` (4, 6)": ((3, 6), (4, 6)),
-            "`W_k` (4, 6) and `W_v` (4, 3)": ((4, 6), (4, 3)),
-            "`W_k` (6, 4) and `W_v` (6, 4)": ((6, 4), (6, 4)),
-            "`W_k` (4, 6) and `W_v` (3, 6)": ((4, 6), (3, 6)),
-        }
-        assert list(shapes) == [option.text for option in question.options]
-        for text, (key, value) in shapes.items():
-            arguments = np.ones((6, 5)), np.ones((4, 6)), np.ones(key), np.ones(value)
-            if text == right_option(question):
-                assert layer(*arguments)[0].shape == (3, 5)
-            else:
-                with pytest.raises(ValueError, match="matmul"):
-                    layer(*arguments)
+def plain(value):
+    """A number, or an array of numbers, of whatever holds them."""
+    if hasattr(value, "detach"):
+        return value.detach().double().numpy()
+    return np.asarray(value, dtype=float)
 
-    def test_which_columns_are_lost(self):
-        scores = np.array([[10.0, -600.0, -900.0], [8.0, -602.0, -902.0]])
-        powers = np.exp(scores - scores.max())
-        with np.errstate(invalid="ignore"):
-            weights = powers / powers.sum(axis=0)
-        assert np.isnan(weights).any(axis=0).tolist() == [False, False, True]
-        np.testing.assert_allclose(weights[:, :2], reference(PS1, "softmax")(scores)[:, :2])
-        assert round(math.log10(math.exp(-610))) == -265
-        assert right_option(questions(PS1)["which_columns"]) == "column 2 alone"
 
-    def test_what_a_sure_query_still_teaches(self):
-        """Finite differences of the output by each matrix, where the softmax is saturated."""
-        layer, rng = reference(PS1, "self_attention"), np.random.default_rng(0)
-        X = rng.normal(size=(4, 4))
-        W = [1e3 * rng.normal(size=(4, 4)), 1e3 * rng.normal(size=(4, 4)), rng.normal(size=(3, 4))]
-        output, weights = layer(X, *W)
-        assert set(weights.flatten().tolist()) == {0.0, 1.0}
-        moved = []
-        for i in range(3):
-            nudged = [part + 1e-3 * (i == k) for k, part in enumerate(W)]
-            moved.append(bool(np.abs(layer(X, *nudged)[0] - output).max() > 0))
-        assert moved == [False, False, True]
-        assert right_option(questions(PS1)["sure_queries"]) == "`W_v`, and no other"
+def near(got, expected):
+    got, expected = plain(got), plain(expected)
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, rtol=2e-5, atol=1e-9)
+
+
+def test_every_number_is_computed():
+    elsewhere = {(name, question) for name, those in ELSEWHERE.items() for question in those}
+    assert COMPUTED.keys() | elsewhere == {
+        key for key, question in QUESTIONS.items() if question.type in WITH_NUMBERS
+    }
+    assert not COMPUTED.keys() & elsewhere
+    assert all(QUESTIONS[key].draws is None for key in elsewhere)
+
+
+@pytest.mark.parametrize("key", COMPUTED, ids=ids)
+def test_the_answer_and_what_mistakes_give(key):
+    for question in variants(QUESTIONS[key]):
+        answer, wrong = COMPUTED[key](**question.values)
+        near(question.answer, answer)
+        assert len(question.wrong) == len(wrong)
+        for item, expected in zip(question.wrong, wrong, strict=True):
+            near(item.value, expected)
+
+
+@pytest.mark.parametrize("key", COMPUTED, ids=ids)
+def test_no_two_mistakes_give_the_same(key):
+    """Or the wrong one of them might be named."""
+    for question in variants(QUESTIONS[key]):
+        for one, other in itertools.combinations(question.wrong, 2):
+            first, second = plain(one.value), plain(other.value)
+            assert first.shape != second.shape or not np.allclose(first, second), question.values
+
+
+DRAWN = [key for key, question in QUESTIONS.items() if question.draws is not None]
+
+
+@pytest.mark.parametrize("key", DRAWN, ids=[f"{name[:3]}-{question}" for name, question in DRAWN])
+def test_an_explanation_ends_at_the_answer(key):
+    """With a student's own numbers, as they read it."""
+    for question in variants(QUESTIONS[key]):
+        said = " ".join(question.explanation.split())
+        assert not re.search(r"[{}]|\d\.\d{9}", said), said
+        if question.type == "number":
+            assert f"{question.answer:.6g}" in said or str(question.answer) in said, said
+        if question.type == "shape":
+            assert str(tuple(question.answer)) in said, said
+
+
+def test_prompts_say_what_is_asked():
+    """Nothing is left of a template, and no two students read the same question by chance."""
+    for key in DRAWN:
+        prompts = [question.prompt for question in variants(QUESTIONS[key])]
+        assert len(set(prompts)) == len(prompts) >= 4, key
+        assert not re.search(r"[{}]", prompts[0]), key
