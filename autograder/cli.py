@@ -280,6 +280,24 @@ def grade(
         int | None,
         typer.Option(min=0, help="Processes and threads beside its own: the sandbox can give 0."),
     ] = None,
+    student: Annotated[
+        list[str] | None,
+        typer.Option(help="Grade this student again, and leave the others as they are."),
+    ] = None,
+    exercise: Annotated[
+        list[str] | None,
+        typer.Option(help="Grade this exercise again, and leave the others as they are."),
+    ] = None,
+    drop_case: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave a faulty case out from now on: EXERCISE/CASE."),
+    ] = None,
+    restore_case: Annotated[
+        list[str] | None, typer.Option(help="Let a case that was dropped count again.")
+    ] = None,
+    allow_lower: Annotated[
+        bool, typer.Option("--allow-lower", help="Take scores that are lower than before.")
+    ] = False,
     gradebook: Annotated[
         str | None, typer.Option(help="nbgrader's database to write to, as a URL (sqlite:///…).")
     ] = None,
@@ -287,7 +305,7 @@ def grade(
         Path | None, typer.Option(help="Write a feedback page for each student here.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume/--no-resume", help="Keep results of an interrupted run.")
+        bool, typer.Option("--resume/--no-resume", help="Keep results that still hold.")
     ] = True,
     allow_unsandboxed: Annotated[
         bool,
@@ -295,7 +313,7 @@ def grade(
     ] = False,
     course: CourseOption = None,
 ) -> None:
-    """Grade a class. Exit status 1 only when something of ours went wrong, never a student."""
+    """Grade a class. Exit status 1: a fault of ours, or lower scores wait; no student's fault."""
     from autograder.run import Run
 
     run = Run(
@@ -316,6 +334,11 @@ def grade(
         feedback=feedback,
         resume=resume,
         allow_unsandboxed=allow_unsandboxed,
+        students=student or (),
+        exercises=exercise or (),
+        drop_cases=drop_case or (),
+        restore_cases=restore_case or (),
+        allow_lower=allow_lower,
     )
     raise typer.Exit(run.execute())
 

@@ -8,10 +8,10 @@ makes `evaluate` raise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from autograder import wording
-from autograder.following import FollowThrough
+from autograder.following import FollowThrough, may_be_a_part
 from autograder.hints import with_hints, with_lines
 from autograder.judge import missing
 from autograder.observe.session import Session
@@ -27,15 +27,17 @@ def evaluate(
     specs: Sequence[ExerciseSpec],
     open_session: OpenSession,
     references: Mapping[str, Reference] | None = None,
+    known: Mapping[str, ExerciseResult] | None = None,
 ) -> list[ExerciseResult]:
     """The result of every exercise, in the order of `specs`: parts before what needs them.
 
     references: of the exercises that can be answered. Without them, as on a student's machine,
-    there is no follow-through.
+    there is no follow-through. known: results that stand; these exercises are not observed.
     """
-    results: dict[str, ExerciseResult] = {}
+    results: dict[str, ExerciseResult] = dict(known or {})
+    todo = [spec for spec in specs if spec.name not in results]
     observable: list[ExerciseSpec] = []
-    for spec in specs:
+    for spec in todo:
         early = _without_observing(submission, spec)
         if early is None:
             observable.append(spec)
@@ -56,17 +58,59 @@ def evaluate(
     followed: set[str] = set()
     if references:
         follow = FollowThrough(submission, references, timed, open_session)
-        for spec in specs:
+        for spec in todo:
             found = follow(spec, results, whole_too=spec in again)
             if found is not None:
                 results[spec.name] = found
                 followed.add(spec.name)
+    stands = followed | set(known or ())
     return [
         results[spec.name]
-        if spec.name in followed
+        if spec.name in stands
         else with_hints(submission, spec, results, raised.get(spec.name))
         for spec in specs
     ]
+
+
+def evaluate_again(
+    submission: Submission,
+    specs: Sequence[ExerciseSpec],
+    open_session: OpenSession,
+    references: Mapping[str, Reference],
+    earlier: Mapping[str, ExerciseResult],
+    names: Set[str],
+) -> list[ExerciseResult]:
+    """Like `evaluate`, with the exercises called `names` observed and `earlier` results kept.
+
+    What was not right and calls an exercise that now stands otherwise is observed too: whether
+    its parts are right decides what it is given and told. A kept result is the same object.
+    """
+    results = dict(earlier)
+    settled: set[str] = set()
+    todo = {spec.name for spec in specs if spec.name in names or spec.name not in earlier}
+    while todo:
+        known = {name: result for name, result in results.items() if name not in todo}
+        found = evaluate(submission, specs, open_session, references, known)
+        before, results = results, {result.name: result for result in found}
+        turned = {
+            name
+            for name in todo
+            if name not in before or _standing(results[name]) != _standing(before[name])
+        }
+        settled |= todo
+        todo = {
+            spec.name
+            for spec in specs
+            if spec.name not in settled
+            and turned & set(spec.needs)
+            and (results[spec.name].followed_through or may_be_a_part(results[spec.name]))
+        }
+    return [results[spec.name] for spec in specs]
+
+
+def _standing(result: ExerciseResult) -> tuple[bool, bool]:
+    """What exercises that call this one depend on."""
+    return result.outcome in ("passed", "infrastructure"), result.followed_through
 
 
 def _sharing_time(open_session: OpenSession) -> OpenSession:

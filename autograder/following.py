@@ -92,6 +92,11 @@ class FollowThrough:
         return None
 
 
+def may_be_a_part(result: ExerciseResult) -> bool:
+    """Whether a part that is not right may be what is wrong with a result."""
+    return result.outcome in _MAY_BE_A_PART
+
+
 def _is_right(result: ExerciseResult) -> bool:
     """Whether calls of it can be left to the student's own code; not known is as good."""
     return result.outcome in ("passed", "infrastructure") and not result.followed_through

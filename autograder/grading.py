@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from autograder.evaluation import evaluate
+from autograder import __version__
+from autograder.case_drops import Drops, read_drops
+from autograder.evaluation import evaluate, evaluate_again
 from autograder.files import Unreadable
 from autograder.judge import infrastructure, missing
 from autograder.observe.session import Limits
@@ -31,6 +33,7 @@ from autograder.result import (
 from autograder.specification import ExerciseSpec
 from autograder.stubs import given_cell
 from autograder.submission import Chosen, Submission, choose
+from autograder.versions import Basis, bases_of, quiz_basis
 
 # What a submission may use unless the command line says otherwise. Cases take milliseconds;
 # a student's loop in place of a matrix product takes a hundred times as long, never this.
@@ -44,19 +47,59 @@ def fresh_seed() -> str:
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment drawn for one run: expected values are computed once, for everybody."""
+    """An assignment drawn for one run: expected values are computed once, for everybody.
+
+    dropped: cases that are left out, by exercise.
+    """
 
     pack: Pack
     seed: str
-    specs: tuple[ExerciseSpec, ...] = field(repr=False)
     questions: tuple[Question, ...] = field(repr=False)
+    dropped: Drops = field(default_factory=dict)
+
+    @classmethod
+    def load(
+        cls, course: Path, name: str, seed: str | None = None, dropped: Drops | None = None
+    ) -> Assignment:
+        """Load the pack and the quiz; cases are drawn when they are first asked for.
+
+        dropped: by default what the course has written down (see `case_drops`).
+        """
+        pack = load_pack(course, name)
+        left_out = read_drops(course, pack) if dropped is None else dropped
+        return cls(pack, seed or fresh_seed(), load_quiz(pack.folder), left_out)
 
     @classmethod
     def draw(cls, course: Path, name: str, seed: str | None = None) -> Assignment:
-        """Load the pack and the quiz, and draw every case."""
-        pack = load_pack(course, name)
-        seed = seed or fresh_seed()
-        return cls(pack, seed, tuple(pack.draw_all(seed)), load_quiz(pack.folder))
+        """The same, with every case drawn."""
+        made = cls.load(course, name, seed)
+        assert made.specs is not None
+        return made
+
+    @cached_property
+    def specs(self) -> tuple[ExerciseSpec, ...]:
+        """The exercises, drawn."""
+        return tuple(self.pack.draw_all(self.seed, dropped=self.dropped))
+
+    @cached_property
+    def bases(self) -> Mapping[str, Basis]:
+        """What the result of each exercise depends on beside the submission."""
+        return bases_of(self.pack, self.seed, self.dropped)
+
+    @cached_property
+    def quiz_basis(self) -> Basis:
+        """The same of the quiz."""
+        return quiz_basis(self.pack)
+
+    @property
+    def version(self) -> Version:
+        """What a result document says that it was made by."""
+        return Version(
+            package=__version__,
+            exercises=self.pack.versions(),
+            quiz=self.quiz_basis.file,
+            dropped=dict(self.dropped),
+        )
 
     @property
     def name(self) -> str:
@@ -71,19 +114,20 @@ class Assignment:
     @property
     def max_score(self) -> float:
         """Points of exercises and questions together."""
-        return sum(spec.points for spec in self.specs) + sum(q.points for q in self.questions)
+        return self.pack.max_score + sum(question.points for question in self.questions)
 
     @property
     def framework(self) -> str:
         """The zygote that it needs."""
-        return "torch" if any(spec.framework == "torch" for spec in self.specs) else "numpy"
+        exercises = self.pack.exercises.values()
+        return "torch" if any(exercise.framework == "torch" for exercise in exercises) else "numpy"
 
     def choose(self, folder: Path) -> Chosen:
         """The file of a student's folder that counts; Unreadable when none does."""
         for link in (folder, folder.parent):
             if link.is_symlink():  # it would show, and grade, somebody else's work
                 raise Unreadable(f"{link.name} is a link; hand in the files themselves")
-        names = [spec.name for spec in self.specs]
+        names = list(self.pack.exercises)
         variables = [question.variable for question in self.questions]
         chosen = choose(folder, self.name, names, variables)
         return replace(chosen, submission=self._with_gifts(chosen.submission))
@@ -101,14 +145,26 @@ class Assignment:
         return replace(submission, statements=(*statements, *submission.statements))
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """The last result of the same submission, and the exercises to be observed again."""
+
+    result: SubmissionResult
+    again: Set[str]
+
+
 def grade_submission(
     assignment: Assignment,
     student: str,
     folder: Path,
     open_session: OpenSession,
     isolation: Isolation,
+    earlier: Earlier | None = None,
 ) -> SubmissionResult:
-    """Grade what lies in a student's folder. Never raises for anything that a student did."""
+    """Grade what lies in a student's folder. Never raises for anything that a student did.
+
+    earlier: what need not be observed, where the submission was graded before.
+    """
     start = time.monotonic()
     try:
         chosen = assignment.choose(folder)
@@ -116,9 +172,11 @@ def grade_submission(
         return _unreadable(assignment, student, str(problem), isolation, start)
     submission = chosen.submission
     try:
-        exercises = tuple(
-            evaluate(submission, assignment.specs, open_session, assignment.references)
-        )
+        if earlier is None:
+            found = evaluate(submission, assignment.specs, open_session, assignment.references)
+        else:
+            found = _again(assignment, submission, open_session, earlier)
+        exercises = tuple(found)
     except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
         reason = f"{type(fault).__name__}: {fault}"
         exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)
@@ -136,13 +194,25 @@ def grade_submission(
         file=submission.path.name,
         sha256=submission.sha256,
         outcome="infrastructure" if score is None else "graded",
-        isolation=isolation,
+        isolation=isolation if earlier is None or earlier.again else earlier.result.isolation,
         score=score,
         max_score=assignment.max_score,
         seconds=round(time.monotonic() - start, 4),
         exercises=exercises,
         questions=questions,
         messages=messages,
+    )
+
+
+def _again(
+    assignment: Assignment, submission: Submission, open_session: OpenSession, earlier: Earlier
+) -> list[ExerciseResult]:
+    """Results with what is not to be observed again taken from before: no case of it is drawn."""
+    kept = {result.name: result for result in earlier.result.exercises}
+    if not earlier.again and kept.keys() >= assignment.pack.exercises.keys():
+        return [kept[name] for name in assignment.pack.exercises]
+    return evaluate_again(
+        submission, assignment.specs, open_session, assignment.references, kept, earlier.again
     )
 
 
@@ -205,8 +275,13 @@ def grade_class(
     open_session: OpenSession,
     isolation: Isolation,
     workers: int,
+    earlier: Mapping[str, Earlier] | None = None,
 ) -> Iterator[SubmissionResult]:
-    """Grade submissions as they complete. The iterator may be abandoned at any time."""
+    """Grade submissions as they complete. The iterator may be abandoned at any time.
+
+    earlier: by student, what need not be observed.
+    """
+    known = earlier or {}
     with ThreadPoolExecutor(max_workers=max(1, workers)) as threads:
         waiting: set[Future[SubmissionResult]] = set()
         todo = iter(submissions.items())
@@ -220,7 +295,13 @@ def grade_class(
                     student, folder = item
                     waiting.add(
                         threads.submit(
-                            grade_submission, assignment, student, folder, open_session, isolation
+                            grade_submission,
+                            assignment,
+                            student,
+                            folder,
+                            open_session,
+                            isolation,
+                            known.get(student),
                         )
                     )
                 if not waiting:
@@ -234,13 +315,13 @@ def grade_class(
 
 
 def document(
-    assignment: Assignment, results: Sequence[SubmissionResult], isolation: Isolation, package: str
+    assignment: Assignment, results: Sequence[SubmissionResult], isolation: Isolation
 ) -> ResultDocument:
     """The result document of a run, submissions sorted by student."""
     return ResultDocument(
         assignment=assignment.name,
         seed=assignment.seed,
         isolation=isolation,
-        version=Version(package=package, exercises=assignment.pack.versions()),
+        version=assignment.version,
         submissions=tuple(sorted(results, key=lambda result: result.student)),
     )

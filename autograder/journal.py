@@ -1,7 +1,9 @@
-"""Results written down as they come, so that an interrupted run goes on where it stopped.
+"""Results written down as they come: what was graded once is not graded again without need.
 
-A line is one result with what it depends on: the submission's bytes, the versions of the
-exercises and the seed. A line that no longer fits, or was cut short, is left out.
+A line is one result with all that it depends on: the submission's bytes, the basis of each
+exercise and of the quiz, the limits. A later line of the same student takes the place of an
+earlier one; a line that was cut short is left out. So an interrupted run goes on where it
+stopped, an author's change costs that exercise alone, and a regrade knows what it changes.
 """
 
 from __future__ import annotations
@@ -14,35 +16,54 @@ from typing import IO
 
 import msgspec
 
-from autograder import __version__
 from autograder.files import MAX_FILE
 from autograder.grading import Assignment
+from autograder.moves import Kept, Move, with_kept
 from autograder.result import ResultDocument, SubmissionResult, Version
+from autograder.versions import Basis
 
 
 class _Head(msgspec.Struct, frozen=True):
-    """The first line: what all results of a journal share."""
+    """The first line: the last run."""
 
     assignment: str
     seed: str
-    package: str
-    exercises: dict[str, str]
+    version: Version
 
 
-class _Line(msgspec.Struct, frozen=True):
-    """One result, and the digest of the folder that it is of."""
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One result, as it was graded, and what it depends on.
+
+    folder: a digest of the files. limits: what the submission might use, in words. kept: what
+    counts in its place. moves: those of a run that was interrupted, and those that wait.
+    """
 
     folder: str
+    limits: str
+    bases: dict[str, Basis]
+    quiz: Basis
     result: SubmissionResult
+    kept: Kept = Kept()
+    moves: tuple[Move, ...] = ()
+
+    def counting(self, assignment: Assignment | None = None) -> SubmissionResult:
+        """The result that counts. assignment: to say what is of an earlier version."""
+        outdated = []
+        if assignment is not None:
+            now = assignment.bases
+            outdated = [name for name, basis in self.bases.items() if now.get(name, basis) != basis]
+        return with_kept(self.result, self.kept, outdated)
+
+
+_FINISHED = b'{"finished":true}'  # the last line of a run that has told all that it changed
 
 
 class Journal:
-    """The journal of a run. Use: `seed`, `open`, then `with journal: journal.add(…)`."""
+    """The journal of a class. Use: `seed`, `open`, then `with journal: journal.add(…)`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: IO[bytes] | None = None
-        self._folders: dict[str, str] = {}
 
     @classmethod
     def beside(cls, json_file: Path | None, course: Path, assignment: str) -> Journal:
@@ -56,49 +77,53 @@ class Journal:
         head = self._head()
         return None if head is None else head.seed
 
-    def open(
-        self, assignment: Assignment, submissions: Mapping[str, Path], *, resume: bool
-    ) -> frozenset[str]:
-        """Students whose results still hold; the journal then contains exactly these."""
-        head = _Head(assignment.name, assignment.seed, __version__, assignment.pack.versions())
-        self._folders = {name: _digest(path, assignment) for name, path in submissions.items()}
-        kept: dict[str, _Line] = {}
-        if resume and self._head() == head:
-            for line in self._lines():
-                student = line.result.student
-                ours = line.result.outcome == "infrastructure"
-                if self._folders.get(student) == line.folder and not ours:
-                    kept[student] = line
+    def entries(self, assignment: str) -> dict[str, Entry]:
+        """The last entry of each student; none when the journal is another assignment's."""
+        head = self._head()
+        return {} if head is None or head.assignment != assignment else self._entries()
+
+    def open(self, assignment: Assignment, entries: Mapping[str, Entry]) -> None:
+        """Begin a run: the journal then contains exactly these entries."""
+        head = _Head(assignment.name, assignment.seed, assignment.version)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(self.path.name + ".new")
-        encoded = [msgspec.json.encode(item) for item in (head, *kept.values())]
-        fresh.write_bytes(b"".join(line + b"\n" for line in encoded))
+        with fresh.open("wb") as file:
+            for item in (head, *entries.values()):
+                file.write(msgspec.json.encode(item) + b"\n")
         os.replace(fresh, self.path)
-        return frozenset(kept)
 
-    def add(self, result: SubmissionResult) -> None:
-        """Write a result down; it survives a kill of this process."""
+    def add(self, entry: Entry) -> None:
+        """Write an entry down; it survives a kill of this process."""
         assert self._file is not None
-        line = _Line(self._folders[result.student], result)
-        self._file.write(msgspec.json.encode(line) + b"\n")
+        self._file.write(msgspec.json.encode(entry) + b"\n")
         self._file.flush()
 
-    def results(self) -> list[SubmissionResult]:
-        """Every result in the journal; to be called when it is closed."""
-        return [line.result for line in self._lines()]
+    def finish(self) -> None:
+        """Write down that everything that moved has been told."""
+        with self.path.open("ab") as file:
+            file.write(_FINISHED + b"\n")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last run has told what moved."""
+        try:
+            return self.path.read_bytes().endswith(_FINISHED + b"\n")
+        except OSError:
+            return False
 
     def document(self) -> ResultDocument | None:
         """What has been graded so far, as a result document; None when nothing has been."""
         head = self._head()
-        results = [] if head is None else self.results()
-        if head is None or not results:
+        entries = {} if head is None else self._entries()
+        if head is None or not entries:
             return None
+        results = [entries[student].counting() for student in sorted(entries)]
         return ResultDocument(
             assignment=head.assignment,
             seed=head.seed,
             isolation=results[0].isolation,
-            version=Version(package=head.package, exercises=head.exercises),
-            submissions=tuple(sorted(results, key=lambda result: result.student)),
+            version=head.version,
+            submissions=tuple(results),
         )
 
     def __enter__(self) -> Journal:
@@ -117,21 +142,25 @@ class Journal:
         except (OSError, msgspec.DecodeError):
             return None
 
-    def _lines(self) -> list[_Line]:
-        found = []
-        for raw in self.path.read_bytes().split(b"\n")[1:]:
-            try:
-                found.append(msgspec.json.decode(raw, type=_Line))
-            except msgspec.DecodeError:
-                continue  # the last line of a killed run
+    def _entries(self) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
+        decoder = msgspec.json.Decoder(Entry)
+        with self.path.open("rb") as file:
+            file.readline()
+            for raw in file:
+                try:
+                    entry = decoder.decode(raw)
+                except msgspec.DecodeError:
+                    continue  # the last line of a killed run, or of one that finished
+                found[entry.result.student] = entry
         return found
 
 
-def _digest(folder: Path, assignment: Assignment) -> str:
+def digest_of(folder: Path, assignment: str) -> str:
     """A digest of the files that may count, without following links."""
     digest = hashlib.sha256()
     for suffix in (".ipynb", ".py"):
-        path = folder / f"{assignment.name}{suffix}"
+        path = folder / f"{assignment}{suffix}"
         digest.update(suffix.encode())
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_FILE:
             digest.update(path.read_bytes())

@@ -11,7 +11,7 @@ import ast
 import hashlib
 import sys
 import types
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -103,19 +103,25 @@ class Pack:
         """Points of all exercises (the quiz has its own)."""
         return sum(exercise.points for exercise in self.exercises.values())
 
-    def draw(self, name: str, seed: str, *, public_only: bool = False) -> ExerciseSpec:
-        """The exercise with its cases drawn for `seed`, expectations computed live."""
+    def draw(
+        self, name: str, seed: str, *, public_only: bool = False, dropped: Collection[str] = ()
+    ) -> ExerciseSpec:
+        """The exercise with its cases drawn for `seed`, expectations computed live.
+
+        dropped: names of cases that are left out.
+        """
         exercise = self.exercises[name]
         known = [m for m in exercise.misconceptions if not (public_only and m.hidden)]
         watched = watched_for(exercise.forbids)
+        wanted = [case for case in exercise.cases if case.name not in dropped]
         cases = [
             # operators are looked at in one case: see Program.operators
             self._draw_case(exercise, definition, seed, known, watched, operators=number == 0)
-            for number, definition in enumerate(exercise.cases)
+            for number, definition in enumerate(wanted)
             if not (public_only and definition.hidden)
         ]
         again = called_again(exercise, cases) if name in self.sources else None
-        if again is not None:
+        if again is not None and again.name not in dropped:
             case = self._draw_case(exercise, again, seed, known, watched, operators=False)
             cases.append(case)
         mistakes = tuple(
@@ -138,9 +144,19 @@ class Pack:
             limits=exercise.limits,
         )
 
-    def draw_all(self, seed: str, *, public_only: bool = False) -> list[ExerciseSpec]:
-        """Every exercise, drawn for `seed`."""
-        return [self.draw(name, seed, public_only=public_only) for name in self.exercises]
+    def draw_all(
+        self,
+        seed: str,
+        *,
+        public_only: bool = False,
+        dropped: Mapping[str, Collection[str]] | None = None,
+    ) -> list[ExerciseSpec]:
+        """Every exercise, drawn for `seed`; dropped: cases that are left out, by exercise."""
+        left_out = dropped or {}
+        return [
+            self.draw(name, seed, public_only=public_only, dropped=left_out.get(name, ()))
+            for name in self.exercises
+        ]
 
     def observe(self, name: str, implementation: Any, program: Program) -> tuple[Observed, ...]:
         """Run a program with `implementation` standing where the exercise's own code stands."""

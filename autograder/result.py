@@ -92,10 +92,15 @@ class SubmissionResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
-    """What produced a document: the package and a digest of each exercise's source."""
+    """What produced a document: the package and a digest of each exercise's source.
+
+    quiz: a digest of the quiz's. dropped: by exercise, the cases that were left out as faulty.
+    """
 
     package: str
     exercises: dict[str, str]
+    quiz: str = ""
+    dropped: dict[str, tuple[str, ...]] = {}
 
 
 class ResultDocument(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import __version__
+from autograder.case_drops import changed_drops, read_drops, write_drops
 from autograder.grading import (
     DEFAULT_LIMITS,
     Assignment,
@@ -21,6 +21,8 @@ from autograder.grading import (
 from autograder.journal import Journal
 from autograder.limits import NO_PROCESSES
 from autograder.observe.session import Limits, Session
+from autograder.pack import load_pack
+from autograder.regrading import Regrade, Wish, only
 from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
 from autograder.results_view import clean
 
@@ -56,31 +58,45 @@ class Run:
     resume: bool = True
     allow_unsandboxed: bool = False
     quiet: bool = False
+    students: Sequence[str] = ()
+    exercises: Sequence[str] = ()
+    drop_cases: Sequence[str] = ()
+    restore_cases: Sequence[str] = ()
+    allow_lower: bool = False
 
     def execute(self) -> int:
-        """Grade and print; the exit status: 1 when an outcome is our fault, else 0."""
-        from autograder.report.terminal import print_class, print_misconceptions, sentences_of
+        """Grade and print; the exit status: 1 when a score waits or a fault is ours, else 0."""
+        from autograder.report.moves_view import fallen, print_regrade
+        from autograder.report.terminal import print_class, print_misconceptions
 
-        finished = self.grade()
+        finished, regrade, journal = self._grade()
         if not self.quiet:
             print_class(finished.submissions)
-            drawn = Assignment.draw(self.course, self.assignment, finished.seed)
-            print_misconceptions(finished.submissions, sentences_of(drawn.specs))
+            print_misconceptions(finished.submissions, _sentences(regrade.assignment))
             for result in finished.submissions:
                 for message in result.messages:
                     print(f"{clean(result.student)}: {clean(message, 500)}")
             print(f"Isolation: {finished.isolation}. Seed: {finished.seed}.")
-        ours = [r.student for r in finished.submissions if r.outcome == "infrastructure"]
+            print_regrade(regrade)
+        journal.finish()
+        waiting, ours = fallen(regrade.moves()), regrade.faults()
+        if waiting:
+            print(f"autograder: {waiting}", file=sys.stderr)
         if ours:
             print(
                 f"autograder: {len(ours)} submissions could not be graded through a fault of "
                 f"ours ({', '.join(ours[:5])}); run the same command again",
                 file=sys.stderr,
             )
-        return 1 if ours else 0
+        return 1 if ours or waiting else 0
 
     def grade(self) -> ResultDocument:
         """Grade the class and write the document, the gradebook and the feedback."""
+        finished, _, journal = self._grade()
+        journal.finish()
+        return finished
+
+    def _grade(self) -> tuple[ResultDocument, Regrade, Journal]:
         limits = self._limits()
         submissions = self._submissions()
         self._refuse_unwritable()
@@ -88,24 +104,62 @@ class Run:
         seed = self.seed
         if self.resume and seed is None:
             seed = journal.seed()
-        assignment = Assignment.draw(self.course, self.assignment, seed)
-        done = journal.open(assignment, submissions, resume=self.resume)
-        todo = {name: folder for name, folder in submissions.items() if name not in done}
+        assignment = self._load(seed)
+        regrade = self._regrade(assignment, submissions, journal, limits)
+        total, todo = len(regrade.entries.keys() | regrade.todo.keys()), regrade.todo
         with (
-            self._observer(assignment, limits) as (open_session, isolation),
+            self._observer(regrade, limits) as (open_session, isolation),
             journal,
-            _progress(len(submissions), len(done), quiet=self.quiet) as advance,
+            _progress(total, total - len(todo), quiet=self.quiet) as advance,
         ):
-            for result in grade_class(assignment, todo, open_session, isolation, self._workers()):
-                journal.add(result)  # and not kept: a class of any size takes the same memory
+            for result in grade_class(
+                assignment, todo, open_session, isolation, self._workers(), regrade.earlier
+            ):
+                journal.add(regrade.settle(result))
                 advance(result)
-        finished = document(assignment, journal.results(), isolation, __version__)
+        finished = document(assignment, regrade.results(), isolation)
         if self.json_file is not None:
             write_whole(self.json_file, encode(finished))
         self._write_gradebook(finished)
         if self.feedback is not None:
             self._write_feedback(self.feedback, assignment, finished, submissions)
-        return finished
+        return finished, regrade, journal
+
+    def _load(self, seed: str | None) -> Assignment:
+        """The assignment without the cases that are to be left out, which is written down."""
+        if not (self.drop_cases or self.restore_cases):
+            return Assignment.load(self.course, self.assignment, seed)
+        pack = load_pack(self.course, self.assignment)
+        dropped = changed_drops(
+            pack, read_drops(self.course, pack), self.drop_cases, self.restore_cases
+        )
+        assignment = Assignment.load(self.course, self.assignment, seed, dropped)
+        assert assignment.specs is not None  # only what can be drawn is written down
+        write_drops(self.course, self.assignment, dropped)
+        return assignment
+
+    def _regrade(
+        self,
+        assignment: Assignment,
+        submissions: Mapping[str, Path],
+        journal: Journal,
+        limits: Limits,
+    ) -> Regrade:
+        """What is to be done, with the journal opened for it."""
+        wish = Wish(self.students, self.exercises, self.resume, self.allow_lower)
+        wrong = only(wish, assignment, submissions)
+        former, before = journal.entries(assignment.name), journal.seed()
+        is_partial = bool(former and (self.students or self.exercises))
+        if wrong is None and is_partial and before != assignment.seed:
+            wrong = (
+                f"the class was graded with the seed {before}, and --seed {self.seed} is for "
+                "everybody; leave out --seed, or --student and --exercise"
+            )
+        if wrong is not None:
+            raise CannotGrade(wrong)
+        regrade = Regrade(assignment, submissions, former, wish, str(limits), told=journal.finished)
+        journal.open(assignment, regrade.entries)
+        return regrade
 
     def _submissions(self) -> Mapping[str, Path]:
         folder = self.submitted or self.course / "submitted"
@@ -145,10 +199,15 @@ class Run:
 
     @contextmanager
     def _observer(
-        self, assignment: Assignment, limits: Limits
+        self, regrade: Regrade, limits: Limits
     ) -> Iterator[tuple[Callable[..., Session], Isolation]]:
+        if not regrade.observes:  # no sandbox is started, and no case drawn
+            known = [entry.result.isolation for entry in regrade.entries.values()]
+            yield _nothing_to_observe, known[0]
+            return
+        assert regrade.assignment.specs is not None  # drawn once, before there are threads
         with observer(
-            assignment, self.course, limits, self._workers(), self.allow_unsandboxed
+            regrade.assignment, self.course, limits, self._workers(), self.allow_unsandboxed
         ) as found:
             yield found
 
@@ -232,6 +291,19 @@ def _pool(assignment: Assignment, course: Path, workers: int) -> ZygotePool:
         )
     except (ZygoteDied, ValueError) as problem:
         raise CannotGrade(f"the sandbox could not be started: {problem}") from problem
+
+
+def _nothing_to_observe(**limits: int) -> Session:
+    raise AssertionError("a session was asked for where nothing was to be observed")
+
+
+def _sentences(assignment: Assignment) -> dict[tuple[str, str], str]:
+    """(exercise, misconception) → the sentence that names it."""
+    return {
+        (exercise.name, known.name): known.sentence
+        for exercise in assignment.pack.exercises.values()
+        for known in exercise.misconceptions
+    }
 
 
 def write_whole(path: Path, data: bytes) -> None:

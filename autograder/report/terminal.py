@@ -13,7 +13,6 @@ from rich.text import Text
 from autograder.cards import labelled, marks_of
 from autograder.importing import Report
 from autograder.result import ExerciseResult, SubmissionResult
-from autograder.specification import ExerciseSpec
 from autograder.student import SelfCheck
 from autograder.validate import ExerciseReport, PackReport
 from autograder.wording import clean
@@ -190,8 +189,3 @@ def _matrix(item: ExerciseReport) -> Table:
     for name in item.names:
         table.add_row(name, *("✗" if name in item.matrix[case] else "" for case in cases))
     return table
-
-
-def sentences_of(specs: Sequence[ExerciseSpec]) -> dict[tuple[str, str], str]:
-    """(exercise, misconception) → the sentence that names it."""
-    return {(spec.name, known.name): known.sentence for spec in specs for known in spec.mistakes}
