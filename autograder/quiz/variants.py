@@ -103,7 +103,8 @@ class Draws:
 def plain_id(student: str) -> str:
     """A student's id as it is compared and drawn from: NFC, whatever keyboard wrote it.
 
-    Neither case, nor full-width forms, nor space around it and in it counts.
+    Neither case, nor full-width forms, nor white space and invisible characters count.
     """
     folded = unicodedata.normalize("NFKC", student).casefold()
-    return unicodedata.normalize("NFC", "".join(folded.split()))
+    seen = (sign for sign in folded if unicodedata.category(sign) != "Cf" and not sign.isspace())
+    return unicodedata.normalize("NFC", "".join(seen))

@@ -84,7 +84,15 @@ class TestTheSameEverywhere:
                     assert f'- `"{option.id}"`: {option.text}' in shown
 
     @pytest.mark.parametrize(
-        "typed", ["Ünal01", "ÜNAL01", "U\u0308nal01", " ünal 01\n", "ｕ\u0308ｎａｌ０１"]
+        "typed",
+        [
+            "Ünal01",
+            "ÜNAL01",
+            "U\u0308nal01",
+            " ünal 01\n",
+            "\u200bünal01\ufeff",
+            "ｕ\u0308ｎａｌ０１",
+        ],
     )
     def test_how_an_id_is_typed_does_not_matter(self, quiz, typed):
         assert plain_id(typed) == "ünal01"
