@@ -144,6 +144,11 @@ class TestAClassOfAThousand:
             # the mean of chi-squared is possible - 1; five deviations above it
             assert chi < possible - 1 + 5 * (2 * (possible - 1)) ** 0.5
 
+    def test_numbers_that_would_favour_the_first_are_passed_over(self, monkeypatch):
+        """2**64 is no multiple of 3: the last number above the largest multiple is not taken."""
+        monkeypatch.setattr(Draws, "_stream", lambda *_: iter([2**64 - 1, 5]))
+        assert Draws({"a": (7, 8, 9)}, "c", "ps", 0b111).index_for("q", "s") == 2
+
     def test_questions_are_drawn_apart(self, quiz):
         draws = Draws({"a": tuple(range(10))}, "c", "ps", (1 << 10) - 1)
         same = sum(draws.index_for("one", s) == draws.index_for("two", s) for s in CLASS)
