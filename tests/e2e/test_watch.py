@@ -41,11 +41,11 @@ class Terminal:
     def screen(self) -> str:
         return self.tmux("capture-pane", "-p", "-S", "-200")
 
-    def wait_for(self, *texts: str, times: int = 1) -> str:
+    def wait_for(self, *texts: str) -> str:
         until = time.monotonic() + PATIENCE
         while True:
             seen = self.screen()
-            if all(seen.count(text) >= times for text in texts):
+            if all(text in seen for text in texts):
                 return seen
             assert time.monotonic() < until, f"{texts} did not come; there is:\n{seen}"
             time.sleep(0.05)
@@ -80,27 +80,25 @@ TRIPLE = "\n\ndef other(x):\n    return 3 * x\n"
 def test_it_shows_what_changed(terminal, assignment):
     command = Path(sys.executable).parent / "autograder"
     terminal.start(assignment, str(command), "check", "--watch")
+    # what comes is waited for by its words: a busy machine may tell one save as two
     first = terminal.wait_for(WAITING)
     assert "○ double: not written yet.  0 of 2 points" in first
+    assert "saved at" not in first
 
     save(assignment, "def double(x):\n    return x ** 2\n")
-    second = terminal.wait_for(WAITING, times=2)
-    assert "Likely cause: Squares instead of doubling." in second
+    second = terminal.wait_for("Squares instead of doubling.", "What holds:")
     assert "Next: What is twice three?" in second
-    assert "What holds: runs, type, shape, finite." in second
-    assert second.count("saved at") == 1
+    assert "0 of 2 points. What holds: runs, type, shape, finite." in second
+    assert "saved at" in second
 
     save(assignment, "def double(x):\n    return x ** 2\n" + TRIPLE)
-    third = terminal.wait_for(WAITING, times=3)
-    assert "No exercise has changed." in third
+    third = terminal.wait_for("No exercise has changed.")
     assert third.count("Squares instead of doubling.") == 1  # not said again
 
     (assignment / f"{NAME}.py").unlink()
-    terminal.wait_for(WAITING, times=4)
+    terminal.wait_for(f"no {NAME}.ipynb or {NAME}.py was handed in.")
     save(assignment, "def double(x):\n    return x + x\n")
-    last = terminal.wait_for(WAITING, times=5)
-    assert "✓ double: right in" in last
-    assert "The set: 1 of 1 exercises pass, 2 of 2 points." in last
+    last = terminal.wait_for("✓ double: right in", "The set: 1 of 1 exercises pass, 2 of 2 points.")
     assert "Traceback" not in last
 
     terminal.tmux("send-keys", "C-c")
