@@ -1,8 +1,9 @@
 """The commands of the documentation: found in its pages, and run in a course of their own.
 
 A fenced block of `sh` is a command. A comment in front of it, `<!-- not run: reason -->`, says why
-it is not run here, and `<!-- run by make soak -->` that it takes its time. A block with a title is
-a file: it is written where its title says.
+it is not run here, `<!-- run by make soak -->` that it takes its time, and `<!-- ends with 1:
+reason -->` that its exit status may be 1, which says that something fell short. A block with a
+title is a file: it is written where its title says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pathlib import Path
 from tests.e2e.folders import ROOT, copy_repository, environment, run_well
 
 _BLOCK = re.compile(
-    r"(?:^[ ]*<!-- (?:not run: (?P<reason>[^\n]*?)|(?P<soak>run by make soak)) -->\n)?"
+    r"(?:^[ ]*<!-- (?:not run: (?P<reason>[^\n]*?)|(?P<soak>run by make soak)"
+    r"|ends with 1: (?P<short>[^\n]*?)) -->\n)?"
     r"^(?P<indent>[ ]*)```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n"
     r"(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
@@ -32,7 +34,8 @@ _SHELLS = ("sh", "bash", "console", "shell")
 class Block:
     """A fenced block: a command, or a file's content where there is a title.
 
-    reason: why it is not run. soak: it is run by `make soak` only.
+    reason: why it is not run. soak: it is run by `make soak` only. short: why a line of it may
+    end with status 1.
     """
 
     language: str
@@ -40,6 +43,7 @@ class Block:
     text: str
     reason: str
     soak: bool
+    short: str
     line: int
 
     @property
@@ -55,8 +59,9 @@ def blocks(page: Path) -> list[Block]:
         lines = [line[indent:] for line in match["text"].splitlines()]
         number = text.count("\n", 0, match.start("language")) + 1
         content = "\n".join(lines) + "\n"
-        title, reason, soak = match["title"] or "", match["reason"] or "", bool(match["soak"])
-        found.append(Block(match["language"], title, content, reason, soak, number))
+        title, reason, short = (match[name] or "" for name in ("title", "reason", "short"))
+        soak = bool(match["soak"])
+        found.append(Block(match["language"], title, content, reason, soak, short, number))
     return found
 
 
@@ -71,7 +76,9 @@ def script(page: Path, *, soak: bool = False) -> str:
         if block.title:
             lines.append(f"cat >'{block.title}' <<'END_{number}'\n{block.text}END_{number}")
         elif block.is_command and not block.reason and (soak or not block.soak):
-            lines += [f'echo "== {page.name}, line {block.line}, after $SECONDS s"', block.text]
+            lines.append(f'echo "== {page.name}, line {block.line}, after $SECONDS s"')
+            may_fall_short = [f"{line} || test $? = 1" for line in block.text.splitlines()]
+            lines += may_fall_short if block.short else [block.text]
     return "\n".join(lines)
 
 
