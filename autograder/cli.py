@@ -443,6 +443,8 @@ def export(
     else:
         exported = write(kind, read_results(results, assignment), options)
     if output is None:
+        if exported.data.startswith(b"PK") and sys.stdout.isatty():
+            raise CalledWrongly(f"{kind} is a zip file; name one with --output")
         sys.stdout.buffer.write(exported.data)
         sys.stdout.flush()
     else:

@@ -95,7 +95,7 @@ def export(kind: str, document: ResultDocument, options: Options | None = None) 
     """A result document as a file of that kind. Raises CannotExport."""
     options = options or Options()
     known = kind_called(kind)
-    _refuse_unused(kind, known, options)
+    _refuse_unused(kind, options)
     return _exported(_module(known).write(document, options))
 
 
@@ -105,7 +105,7 @@ def export_course(
     """What is made of the course itself, before there are results. Raises CannotExport."""
     options = options or Options()
     known = kind_called(kind)
-    _refuse_unused(kind, known, options)
+    _refuse_unused(kind, options)
     return _exported(_module(known).write(course, assignment, options))
 
 
@@ -125,15 +125,17 @@ def _exported(found: bytes | Exported) -> Exported:
     return Exported(found) if isinstance(found, bytes) else found
 
 
-def _refuse_unused(kind: str, known: Kind, options: Options) -> None:
+def _refuse_unused(kind: str, options: Options) -> None:
     """An option that would do nothing was meant to do something."""
-    if known.with_roster:
-        return
-    for name in ("roster", "match", "column", "out_of"):
-        if getattr(options, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            roster = ", ".join(key for key, each in KINDS.items() if each.with_roster)
-            raise CannotExport(f"{kind} takes no {option}; leave it out (it is for: {roster})")
+    with_roster = [name for name, each in KINDS.items() if each.with_roster]
+    meant_for = dict.fromkeys(("roster", "match", "column", "out_of"), with_roster)
+    meant_for |= {"student": ["gradescope"], "allow_unsandboxed": ["gradescope-autograder"]}
+    for name, kinds in meant_for.items():
+        if getattr(options, name) not in (None, False) and kind not in kinds:
+            raise CannotExport(
+                f"{kind} takes no --{name.replace('_', '-')}; leave it out (it is for: "
+                f"{', '.join(kinds)})"
+            )
 
 
 def read_results(path: Path, assignment: str) -> ResultDocument:

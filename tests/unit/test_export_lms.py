@@ -363,6 +363,12 @@ class TestRosters:
             with pytest.raises(CannotExport, match=f"{kind} takes no --out-of"):
                 export(kind, results(), Options(out_of=10))
 
+    def test_options_for_one_kind(self):
+        with pytest.raises(CannotExport, match=r"csv takes no --student; .* for: gradescope\)"):
+            export("csv", results(), Options(student="x"))
+        with pytest.raises(CannotExport, match="gradescope takes no --allow-unsandboxed"):
+            export("gradescope", results(), Options(allow_unsandboxed=True))
+
     @pytest.mark.parametrize("data", [b"", b"\n\n", b"one", b"\xff\xfe", b"Student,\xe4\n"])
     def test_what_is_no_table(self, tmp_path, data):
         path = tmp_path / "roster.csv"
