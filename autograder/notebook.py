@@ -141,7 +141,9 @@ def look(spec: ExerciseSpec, namespace: dict[str, Any]) -> tuple[ExerciseResult,
             result = judge(spec, observations)
         except (PackFault, KeyUnusable) as fault:
             return infrastructure(spec, str(fault)), None
-        return result, picture_of(spec, observations) if result.outcome == "failed" else None
+        # what raises in one case may return something in another, where it can be seen
+        drawn = result.outcome in ("failed", "error")
+        return result, picture_of(spec, observations) if drawn else None
 
 
 def _progress(key: Key, namespace: Mapping[str, Any]) -> Progress:

@@ -96,26 +96,20 @@ def summarise(document: ResultDocument) -> ClassData:
     """The numbers of a class. Who could not be read counts as everybody else does: with 0."""
     students = document.submissions
     scores = [result.score for result in students if result.score is not None]
-    exercises = [item.name for item in students[0].exercises] if students else []
+    # of all, since a document may have been put together from several versions of a set
+    exercises: dict[str, list[ExerciseResult]] = {}
+    for student in students:
+        for item in student.exercises:
+            exercises.setdefault(item.name, []).append(item)
     return ClassData(
         students=students,
         max_score=students[0].max_score if students else 0.0,
         mean=sum(scores) / len(scores) if scores else None,
         median=median(scores) if scores else None,
-        exercises=tuple(
-            _facility(name, [_named(s.exercises, position, name) for s in students])
-            for position, name in enumerate(exercises)
-        ),
+        exercises=tuple(_facility(name, results) for name, results in exercises.items()),
         held=_held(students),
         quiz_points=sum(item.max_score for item in students[0].questions) if students else 0.0,
     )
-
-
-def _named(items: Sequence[ExerciseResult], position: int, name: str) -> ExerciseResult:
-    """By position, which is where it is unless a document was put together from several."""
-    if position < len(items) and items[position].name == name:
-        return items[position]
-    return next(item for item in items if item.name == name)
 
 
 def _facility(name: str, results: Sequence[ExerciseResult]) -> Facility:
@@ -168,17 +162,24 @@ def rows(data: ClassData) -> dict[str, Any]:
 
     students = []
     for result in data.students:
+        own = {item.name: item for item in result.exercises}
+        items = [own.get(exercise.name) for exercise in data.exercises]
         letters = "".join(
-            "r" if item.followed_through else LETTERS[item.outcome] for item in result.exercises
-        )
+            LETTERS["missing"] if item is None
+            else "r" if item.followed_through
+            else LETTERS[item.outcome]
+            for item in items
+        )  # fmt: skip
         partial = {
             position: item.score
-            for position, item in enumerate(result.exercises)
-            if item.score and item.score != item.max_score
+            for position, item in enumerate(items)
+            if item is not None and item.score and item.score != item.max_score
         }
         told = [
-            -1 if item.outcome == "passed" and not item.followed_through else text(item.feedback)
-            for item in result.exercises
+            -1
+            if item is None or (item.outcome == "passed" and not item.followed_through)
+            else text(item.feedback)
+            for item in items
         ]
         students.append([
             clean(result.student, 200),

@@ -64,6 +64,16 @@ class TestNumbers:
             len(item.misconceptions) for each in found.students for item in each.exercises
         )
 
+    def test_students_with_other_exercises(self):
+        """Two versions of a set in one document: every exercise is there, and every student."""
+        one, two = document(2).submissions
+        two = changed(two, exercises=two.exercises[::-1][:2])
+        found = summarise(document_of([one, two]))
+        assert [item.name for item in found.exercises] == ["project", "softmax", "attend"]
+        letters = [row[2] for row in rows(found)["students"]]
+        assert letters[1][0] == "m"
+        assert len(letters[0]) == len(letters[1]) == 3
+
     def test_nobody(self):
         found = summarise(document_of([]))
         assert (found.mean, found.median, found.exercises, found.held) == (None, None, (), ())

@@ -104,6 +104,45 @@ class TestCheck:
         assert np.array_equal(np.random.get_state()[1], expected)
 
 
+class TestWhatIsShown:
+    """The card itself: its picture, its points, and how far the set is."""
+
+    @pytest.fixture
+    def cards(self, names, monkeypatch):
+        shown = []
+        monkeypatch.setattr(notebook, "_show", shown.append)
+        return shown
+
+    def test_wrong_values_are_pictured(self, names, cards):
+        names["double"] = np.square
+        notebook.check("double")
+        assert cards[-1].picture.where == "“five numbers” (n = 5)"
+        assert cards[-1].picture.wrong.all()
+        assert cards[-1].points == "0 of 2 points"
+
+    def test_right_values_are_not(self, names, cards):
+        names["double"] = lambda x: x + x
+        notebook.check("double")
+        assert cards[-1].picture is None
+        assert cards[-1].progress.states == {"double": "passed"}
+        assert cards[-1].progress.points == 2.0
+
+    def test_what_is_defined_anew_is_open_again(self, names, cards):
+        names["double"] = lambda x: x + x
+        notebook.check("double")
+        names["double"] = lambda x: x
+        assert notebook._progress(notebook._key(), names).states == {"double": "open"}
+
+    @pytest.mark.parametrize(
+        "returned", [None, "x", 3, [1, "a"], {}, np.zeros((5, 5, 5)), np.full(5, np.nan),
+                     np.zeros(5, complex), np.array([1, "a"], object), [[1], [2]], object()]
+    )  # fmt: skip
+    def test_whatever_is_returned_has_a_card(self, names, cards, returned):
+        names["double"] = lambda x: returned
+        assert notebook.check("double") == 0.0
+        assert "double" in cards[-1]._repr_html_()
+
+
 class TestReadBack:
     @pytest.mark.parametrize(
         "question, answer, said",
