@@ -207,7 +207,8 @@ q_twice_scaled = None  # a number
 
 # The largest entries of three columns of scores are 10, −600 and −900. Inside a column the
 # entries differ by no more than 2. Somebody subtracts 10, the largest entry of the *whole*
-# matrix, and computes the rest of the softmax in float64. Which columns of the weights are NaN?
+# matrix, and computes the rest of the softmax in float64. Columns are counted from 0. Which
+# columns of the weights are NaN?
 #
 # - `"cinder"`: columns 1 and 2
 # - `"harbor"`: column 2 alone

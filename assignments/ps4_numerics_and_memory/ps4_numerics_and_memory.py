@@ -244,7 +244,7 @@ q_half_types = None  # one of the options, in quotes
 q_projections_share = None  # a number
 
 # How much memory does one tensor of scores take for a batch of ⟨batch⟩, with ⟨h⟩ heads, ⟨n⟩
-# tokens and float16? Answer in bytes, or with a unit such as "1.5 MiB" or "1.5 GiB" in quotes.
+# tokens and float16? Answer in bytes, or with a unit, in quotes, as in "20 MiB".
 #
 # *The numbers are your own: ⟨batch⟩, ⟨h⟩, ⟨n⟩ are shown below for your student id.*
 q_scores_in_bytes = None  # a number of bytes
@@ -272,14 +272,14 @@ q_masked_rows = None  # a list of rows
 q_padded_batch = None  # the sizes, in brackets
 
 # `chunked_attention` keeps, for each query, the largest score so far, the sum of the exponentials
-# and a weighted sum of values. Bring its steps into an order that is right. (Where more than one
-# order is right, any of them counts.)
+# and a weighted sum of values. Bring the steps of its last chunk into an order that is right.
+# (Where more than one order is right, any of them counts.)
 #
 # - `"cherry"`: multiply both sums by exp(old maximum − new maximum)
 # - `"dahlia"`: add the chunk's exponentials to the one sum, and its weighted values to the other
 # - `"falcon"`: divide the weighted sum by the sum of the exponentials
 # - `"magnet"`: find the new maximum, of the old one and the chunk's scores
-# - `"nettle"`: compute the scores of the next chunk
+# - `"nettle"`: compute the scores of the chunk
 # - `"turtle"`: take the exponentials of the chunk's scores − new maximum
 q_one_chunk = None  # every option once, in order, in quotes, with commas between
 

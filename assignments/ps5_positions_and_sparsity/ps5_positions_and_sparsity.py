@@ -307,7 +307,7 @@ q_layers_to_reach = None  # a number
 
 # One head attends over n = ⟨n⟩ tokens, with a sliding window that reaches ⟨w⟩ keys to each side.
 # How much memory do its float32 scores take, in a tensor that has the same number of scores for
-# every query? Answer in bytes, or with a unit such as "1.25 MiB" in quotes; four digits are
+# every query? Answer in bytes, or with a unit, in quotes, as in "1.25 MiB"; four digits are
 # enough.
 #
 # *The numbers are your own: ⟨n⟩, ⟨w⟩ are shown below for your student id.*

@@ -91,3 +91,10 @@ def test_prompts_say_what_is_asked():
         prompts = [question.prompt for question in variants(QUESTIONS[key])]
         assert len(set(prompts)) == len(prompts) >= 4, key
         assert not re.search(r"[{}]", prompts[0]), key
+
+
+def test_the_example_of_a_unit_is_nobodys_answer():
+    for key in DRAWN:
+        for question in variants(QUESTIONS[key]) if QUESTIONS[key].unit == "bytes" else []:
+            (number,) = re.findall(r'"([\d.]+) MiB"', question.prompt)
+            assert abs(float(number) * 2**20 - question.answer) > 0.05 * question.answer, key
