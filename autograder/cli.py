@@ -299,8 +299,12 @@ def grade(
         bool, typer.Option("--allow-lower", help="Take scores that are lower than before.")
     ] = False,
     gradebook: Annotated[
-        str | None, typer.Option(help="nbgrader's database to write to, as a URL (sqlite:///…).")
+        str | None,
+        typer.Option(help="nbgrader's database to write to (sqlite:///…, postgresql://…)."),
     ] = None,
+    backup: Annotated[
+        bool, typer.Option("--backup/--no-backup", help="Copy the gradebook before writing to it.")
+    ] = True,
     feedback: Annotated[
         Path | None, typer.Option(help="Write a feedback page for each student here.")
     ] = None,
@@ -339,6 +343,7 @@ def grade(
         drop_cases=drop_case or (),
         restore_cases=restore_case or (),
         allow_lower=allow_lower,
+        backup=backup,
     )
     raise typer.Exit(run.execute())
 

@@ -63,6 +63,7 @@ class Run:
     drop_cases: Sequence[str] = ()
     restore_cases: Sequence[str] = ()
     allow_lower: bool = False
+    backup: bool = True
 
     def execute(self) -> int:
         """Grade and print; the exit status: 1 when a score waits or a fault is ours, else 0."""
@@ -179,6 +180,10 @@ class Run:
             raise CannotGrade(
                 f"there is no folder {self.json_file.resolve().parent}; make it first"
             )
+        if self.gradebook is not None:
+            from autograder import nbgrader_plugin
+
+            nbgrader_plugin.see_that_gradebook_answers(self.gradebook)
 
     def _workers(self) -> int:
         return self.workers or os.cpu_count() or 1
@@ -218,7 +223,12 @@ class Run:
 
         submitted = (self.submitted or self.course / "submitted").resolve()
         nbgrader_plugin.record(
-            self.course, self.assignment, finished.submissions, self.gradebook, submitted
+            self.course,
+            self.assignment,
+            finished.submissions,
+            self.gradebook,
+            submitted,
+            self.backup,
         )
         if self.feedback is not None:
             nbgrader_plugin.write_feedback(

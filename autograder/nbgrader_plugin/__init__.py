@@ -10,6 +10,7 @@ nbgrader takes seconds to import, so nothing of it is imported until it is neede
 |---|---|
 | `release` | what GenerateAssignment leaves to us; the release in memory |
 | `gradebooks` | backups, and assignments that the gradebook does not know yet |
+| `databases` | gradebooks on a server: URLs without passwords, whether it answers, pg_dump |
 | `reading`, `cells` | a student's notebook, whatever state it is in, as it is to be graded |
 | `preparing` | what happens before the first submission of a run, by a patch of Autograde |
 | `grader` | one drawn assignment and one sandbox, kept for a whole process |
@@ -28,7 +29,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autograder.result import SubmissionResult
 
-__all__ = ["NbgraderError", "configure", "generate_release", "record", "write_feedback"]
+__all__ = [
+    "NbgraderError",
+    "configure",
+    "generate_release",
+    "record",
+    "see_that_gradebook_answers",
+    "write_feedback",
+]
 
 _OURS = "autograder.nbgrader_plugin"
 _THEIRS = "nbgrader.preprocessors"
@@ -105,15 +113,24 @@ def record(
     results: Sequence[SubmissionResult],
     db_url: str | None = None,
     submitted: Path | None = None,
+    backup: bool = True,
 ) -> None:
     """Write results into the gradebook, with comments, and into autograded/.
 
     nbgrader's Autograde with these results: nothing is observed. db_url: by default the
-    course's. submitted: where the submissions lie, by default the course's submitted/.
+    course's. submitted: where the submissions lie, by default the course's submitted/. backup:
+    whether the gradebook is copied first.
     """
     from autograder.nbgrader_plugin import recording
 
-    recording.record(course, assignment, results, db_url, submitted)
+    recording.record(course, assignment, results, db_url, submitted, backup)
+
+
+def see_that_gradebook_answers(db_url: str) -> None:
+    """NbgraderError, in a sentence and without a password, for a server that lets nobody in."""
+    from autograder.nbgrader_plugin import databases
+
+    databases.see_that_it_answers(databases.driver_url(db_url))
 
 
 def write_feedback(

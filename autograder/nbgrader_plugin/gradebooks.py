@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from autograder.nbgrader_plugin import NbgraderError
+from autograder.nbgrader_plugin import NbgraderError, databases
 from autograder.nbgrader_plugin.nodes import grade_id_of
 from autograder.pack import Pack
 
@@ -36,23 +36,43 @@ def put_alembic_on_path() -> None:
 def back_up(db_url: str, course: Path) -> Path | None:
     """Copy the gradebook to .autograder/backups/, once a run; None when there was no need.
 
-    Only SQLite's: other databases have tools of their own.
+    SQLite's file as .db, PostgreSQL's database as .dump, for pg_restore; other databases have
+    tools of their own. NbgraderError when it cannot be copied.
     """
-    from sqlalchemy.engine import make_url
-
     now = time.monotonic()
     same_run = now - _last_use.get(db_url, -SAME_RUN_SECONDS) < SAME_RUN_SECONDS
     _last_use[db_url] = now
-    url = make_url(db_url)
-    if same_run or url.get_backend_name() != "sqlite" or not url.database:
+    url = databases.parsed(db_url)
+    if same_run or not url.database:
         return None
-    file = Path(url.database)
-    if not file.is_file() or file.stat().st_size == 0:
+    backend = url.get_backend_name()
+    if backend == "postgresql" and databases.see_that_it_answers(db_url):
+        target = _target(course, url.database, ".dump")
+        databases.dump(db_url, target)
+    elif backend == "sqlite" and _has_content(Path(url.database)):
+        target = _target(course, Path(url.database).stem, ".db")
+        _copy(Path(url.database), target)
+    else:
         return None
+    name = target.name[: -len("-YYYYMMDD-HHMMSS-ffffff") - len(target.suffix)]
+    pattern = f"{_escape(name)}-????????-??????-??????{target.suffix}"
+    for old in sorted(target.parent.glob(pattern))[:-KEPT_BACKUPS]:
+        old.unlink(missing_ok=True)
+    return target
+
+
+def _has_content(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size > 0
+
+
+def _target(course: Path, name: str, suffix: str) -> Path:
     folder = course / ".autograder" / "backups"
     folder.mkdir(parents=True, exist_ok=True)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S-%f")
-    target = folder / f"{file.stem}-{stamp}.db"
+    return folder / f"{name.replace(os.sep, '_')}-{stamp}{suffix}"
+
+
+def _copy(file: Path, target: Path) -> None:
     # SQLite's own copy: right even while formgrader writes
     with closing(sqlite3.connect(file)) as live, closing(sqlite3.connect(target)) as copy:
         try:
@@ -60,11 +80,6 @@ def back_up(db_url: str, course: Path) -> Path | None:
         except BaseException:
             target.unlink(missing_ok=True)
             raise
-    for old in sorted(folder.glob(f"{_escape(file.stem)}-????????-??????-??????.db"))[
-        :-KEPT_BACKUPS
-    ]:
-        old.unlink(missing_ok=True)
-    return target
 
 
 def _patience(file: Path) -> Callable[[int, int, int], None]:

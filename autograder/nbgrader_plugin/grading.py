@@ -42,6 +42,7 @@ class ObserveAndJudge(NbGraderPreprocessor):
     files = Integer(DEFAULT_LIMITS.files, help="Files that a submission may have open.").tag(
         config=True
     )
+    backup = Bool(True, help="Copy the gradebook before a run first writes to it.").tag(config=True)
     seed = Unicode("", help="Draw the cases of this seed; by default a fresh one.").tag(config=True)
 
     @property

@@ -192,8 +192,8 @@ def _prepared(converter: Any) -> Run:
 
 
 def _prepare(converter: Any) -> Run:
-    from autograder.nbgrader_plugin import gradebooks
-    from autograder.nbgrader_plugin.grading import folder_of
+    from autograder.nbgrader_plugin import databases, gradebooks
+    from autograder.nbgrader_plugin.grading import ObserveAndJudge, folder_of
     from autograder.nbgrader_plugin.release import released
 
     # nbgrader's own use of SQLAlchemy, three times for each new submission, and harmless
@@ -207,11 +207,11 @@ def _prepare(converter: Any) -> Run:
             "configure(c) out of nbgrader_config.py"
         )
     given: Mapping[str, SubmissionResult] | None = getattr(converter, GIVEN, None)
+    ours = ObserveAndJudge(parent=converter)
     if given is None:
         from autograder.nbgrader_plugin.grader import grader_for
-        from autograder.nbgrader_plugin.grading import ObserveAndJudge
 
-        grader = grader_for(course, name, ObserveAndJudge(parent=converter).settings)
+        grader = grader_for(course, name, ours.settings)
         pack, questions = grader.assignment.pack, grader.assignment.questions
         grade, seed = grader.grade, grader.assignment.seed
     else:
@@ -222,7 +222,9 @@ def _prepare(converter: Any) -> Run:
             return given[student]
 
     release = released(converter, pack)
-    gradebooks.back_up(directory.db_url, course)
+    databases.expect_course_id(directory.db_url, directory.course_id)
+    if ours.backup:
+        gradebooks.back_up(directory.db_url, course)
     gradebooks.register(converter, pack, release)
     run = Run(
         pack=pack,

@@ -13,7 +13,7 @@ from nbgrader.converters import Autograde, GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import Config, PyFileConfigLoader
 
-from autograder.nbgrader_plugin import NbgraderError, configure
+from autograder.nbgrader_plugin import NbgraderError, configure, databases
 from autograder.nbgrader_plugin.courses import silent_logger
 from autograder.nbgrader_plugin.preparing import GIVEN
 from autograder.result import SubmissionResult
@@ -82,9 +82,11 @@ def record(
     results: Sequence[SubmissionResult],
     db_url: str | None = None,
     submitted: Path | None = None,
+    backup: bool = True,
 ) -> None:
     """See `autograder.nbgrader_plugin.record`."""
     config = _configuration(course, assignment, db_url)
+    config.ObserveAndJudge.backup = backup and config.ObserveAndJudge.get("backup", True)
     if submitted is not None:
         config.CourseDirectory.submitted_directory = str(submitted.resolve())
     converter = _Record(
@@ -128,6 +130,9 @@ def _configuration(course: Path, assignment: str, db_url: str | None) -> Config:
     config.BaseConverter.force = True
     if db_url is not None:
         config.CourseDirectory.db_url = _absolute(db_url)
+    if "db_url" in config.CourseDirectory:
+        config.CourseDirectory.db_url = databases.driver_url(config.CourseDirectory.db_url)
+        databases.see_that_it_answers(config.CourseDirectory.db_url)
     return config
 
 
@@ -150,4 +155,5 @@ def _start(converter: Any, what: str) -> None:
         ]
         reason = "; ".join(reasons[:5]) or str(fault)
         more = f" and {len(reasons) - 5} more" if len(reasons) > 5 else ""
-        raise NbgraderError(f"{what}: {reason}{more}") from fault
+        said = f"{what}: {reason}{more}"
+        raise NbgraderError(databases.without_password(said, converter.coursedir.db_url)) from fault

@@ -131,7 +131,7 @@ class TestBackups:
         assert backups(course) == made[2:]
 
     def test_other_databases_have_their_own_tools(self, course):
-        assert gradebooks.back_up("postgresql://user@host/grades", course) is None
+        assert gradebooks.back_up("mysql://user@host/grades", course) is None
 
 
 class TestTheCourseChanges:

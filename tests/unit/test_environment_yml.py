@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PYPI_NAME = {"pytorch-cpu": "torch"}
 
 # The groups of pyproject.toml that a course needs. `dev` and `cluster` are not among them.
-EXTRAS = ["torch", "instructor"]
+EXTRAS = ["torch", "instructor", "postgresql"]
 # What these extras ask for of this package itself.
 WITHIN = ["grading"]
 
