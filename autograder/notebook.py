@@ -168,7 +168,7 @@ def _overview(key: Key, results: Sequence[ExerciseResult], progress: Progress) -
     try:
         chosen = chosen_in(folder, key)
         outcome = SelfCheck(folder, key, chosen, tuple(results), chosen.submission.path)
-        lines = list(outcome.closing_lines())
+        lines = list(outcome.closing_lines(prompts=False))
     except Unreadable as problem:
         lines = [f"Nothing would be graded: {problem}."]
     title = f"{len(passed)} of {len(results)} exercises pass"

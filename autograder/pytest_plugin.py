@@ -95,5 +95,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def summary_lines(outcome: Any) -> Sequence[str]:
     """The closing lines, shared with `autograder check`."""
-    lines: Sequence[str] = [outcome.progress.words, *outcome.closing_lines()]
+    lines: Sequence[str] = [outcome.progress.words, *outcome.closing_lines(prompts=False)]
     return lines

@@ -53,8 +53,11 @@ class SelfCheck:
                 points += result.score or 0.0
         return Progress(states, points, sum(spec.points for spec in self.key.specs))
 
-    def closing_lines(self) -> Sequence[str]:
-        """What would be handed in and graded, and what a full pass does not promise."""
+    def closing_lines(self, *, prompts: bool = True) -> Sequence[str]:
+        """What would be handed in and graded, and what a full pass does not promise.
+
+        prompts: open questions with numbers of the student's own, in full.
+        """
         submission = self.chosen.submission
         names = [spec.name for spec in self.key.specs]
         written = [name for name in names if submission.written(name)]
@@ -68,7 +71,7 @@ class SelfCheck:
             lines.append(f"Nothing in this folder would be graded: {self._expected_files()}.")
         elif self.graded != submission.path:
             lines.append(f"To be graded would be {self.graded.name}, not this file.")
-        lines += question_lines(self.key, submission)
+        lines += question_lines(self.key, submission, prompts=prompts)
         if self.passed and len(self.results) == len(names):
             lines.append(
                 "All public cases pass. Grading adds hidden cases of other sizes and kinds."
@@ -80,7 +83,7 @@ class SelfCheck:
         return f"hand in {name}.ipynb or {name}.py"
 
 
-def question_lines(key: Key, submission: Submission) -> list[str]:
+def question_lines(key: Key, submission: Submission, *, prompts: bool = True) -> list[str]:
     """Which quiz questions are answered: form only, nothing of right or wrong."""
     from autograder.quiz import NotAnAnswer, literal, read_answer
 
@@ -98,7 +101,7 @@ def question_lines(key: Key, submission: Submission) -> list[str]:
         if "draws" in form and is_open:
             to_show.append(name)
     lines = [f"{answered} of {len(key.questions)} questions answered.", *problems]
-    return [*lines, *_own_numbers(key, submission, to_show)]
+    return [*lines, *_own_numbers(key, submission, to_show if prompts else ())]
 
 
 def _own_numbers(key: Key, submission: Submission, open_ones: Sequence[str]) -> Iterator[str]:

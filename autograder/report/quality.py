@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -36,8 +37,9 @@ def measured(course: Path, assignment: str) -> PackReport:
     except (OSError, msgspec.DecodeError):
         pass
     (report,) = validate(course, [assignment], SEED)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(msgspec.json.encode(_Kept(__version__, versions, report)))
+    with contextlib.suppress(OSError):  # a course that cannot be written to is measured anew
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(msgspec.json.encode(_Kept(__version__, versions, report)))
     return report
 
 

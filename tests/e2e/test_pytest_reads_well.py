@@ -37,6 +37,7 @@ def printed(tmp_path_factory):
 
 def test_the_message(printed):
     text = re.sub(r"in \d+\.\d+s", "in 0.00s", printed[0])
+    text = re.sub(r"\d+ of \d+ questions", "0 of 9 questions", text)
     text = re.sub(r"^-+ generated xml file: .*\n", "", text, flags=re.M)
     text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
     if os.environ.get("AUTOGRADER_WRITE_EXPECTED"):
