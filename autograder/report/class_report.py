@@ -13,6 +13,8 @@ from typing import Any
 from autograder.files import Unreadable
 from autograder.grading import Assignment, find_submissions
 from autograder.intervals import FALSE_ALARMS
+from autograder.quiz import Question
+from autograder.quiz.templates import with_placeholders, without_formulas
 from autograder.report.class_data import ClassData, Facility, Held, rows, summarise
 from autograder.report.code import anonymous, written_for
 from autograder.report.item_analysis import ItemAnalysis, analyse
@@ -143,14 +145,22 @@ def _questions(assignment: Assignment, analysis: ItemAnalysis) -> list[dict[str,
     listed = []
     for number, item in enumerate(analysis.items, 1):
         question = known.get(item.id)
-        texts = {option.id: option.text for option in question.options} if question else {}
+        options = question.options if question else ()
+        texts = {option.id: without_formulas(option.text) for option in options}
         listed.append({
             "number": number,
             "item": item,
-            "prompt": question.prompt if question else item.id,
+            "prompt": prompt_of(question) if question else item.id,
             "picks": [(pick, texts.get(pick.answer, pick.answer)) for pick in item.picks],
         })  # fmt: skip
     return listed
+
+
+def prompt_of(question: Question) -> str:
+    """The question, with a placeholder where every student has a number of their own."""
+    if question.draws is None:
+        return question.prompt
+    return with_placeholders(question.prompt, question.draws.choices)
 
 
 def _totals(quality: PackReport) -> dict[str, Any]:

@@ -4,14 +4,17 @@ import json
 import random
 import re
 from html import unescape
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from autograder import cli
 from autograder.grading import Assignment
+from autograder.pack import assignments_of
+from autograder.quiz import load_quiz
 from autograder.report.class_data import rows, summarise
-from autograder.report.class_report import class_report, histogram
+from autograder.report.class_report import class_report, histogram, prompt_of
 from autograder.report.page import times
 from autograder.report.quality import BadQuality, measured, read_quality
 from autograder.report.writing import NoResults, write_report
@@ -181,6 +184,19 @@ class TestPage:
         assignment = Assignment.draw(course, NAME, "report")
         made = class_report(assignment, document(2000, NAME))
         assert len(made.encode()) < 600_000
+
+
+def test_every_question_can_be_shown_to_who_teaches():
+    """Of all sets: with a placeholder where each student has a number of their own."""
+    course = Path(__file__).parents[2]
+    shown = [
+        (question, prompt_of(question))
+        for name in assignments_of(course)
+        for question in load_quiz(course / "solutions" / name)
+    ]
+    drawn = [prompt for question, prompt in shown if question.draws is not None]
+    assert all("⟨" in prompt and "{" not in prompt for prompt in drawn)
+    assert drawn and len(drawn) < len(shown)
 
 
 class TestCommand:
