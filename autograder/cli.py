@@ -295,6 +295,9 @@ def grade(
     restore_case: Annotated[
         list[str] | None, typer.Option(help="Let a case that was dropped count again.")
     ] = None,
+    progress: Annotated[
+        str, typer.Option(help="How far it is: bar, lines, json or none; auto fits the output.")
+    ] = "auto",
     allow_lower: Annotated[
         bool, typer.Option("--allow-lower", help="Take scores that are lower than before.")
     ] = False,
@@ -318,8 +321,15 @@ def grade(
     course: CourseOption = None,
 ) -> None:
     """Grade a class. Exit status 1: a fault of ours, or lower scores wait; no student's fault."""
+    from typing import cast, get_args
+
+    from autograder.progress import Kind
     from autograder.run import Run
 
+    if progress not in get_args(Kind):
+        raise CalledWrongly(
+            f"there is no --progress {progress}; write one of {', '.join(get_args(Kind))}"
+        )
     run = Run(
         course=_course(course),
         assignment=assignment,
@@ -344,6 +354,7 @@ def grade(
         restore_cases=restore_case or (),
         allow_lower=allow_lower,
         backup=backup,
+        progress=cast(Kind, progress),
     )
     raise typer.Exit(run.execute())
 

@@ -22,8 +22,9 @@ from autograder.journal import Journal
 from autograder.limits import NO_PROCESSES
 from autograder.observe.session import Limits, Session
 from autograder.pack import load_pack
+from autograder.progress import Kind, Progress
 from autograder.regrading import Regrade, Wish, only
-from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
+from autograder.result import Isolation, ResultDocument, encode
 from autograder.results_view import clean
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Run:
     restore_cases: Sequence[str] = ()
     allow_lower: bool = False
     backup: bool = True
+    progress: Kind = "auto"
+
+    @property
+    def _shown(self) -> Progress:
+        return Progress("none" if self.quiet and self.progress == "auto" else self.progress)
 
     def execute(self) -> int:
         """Grade and print; the exit status: 1 when a score waits or a fault is ours, else 0."""
@@ -111,7 +117,7 @@ class Run:
         with (
             self._observer(regrade, limits) as (open_session, isolation),
             journal,
-            _progress(total, total - len(todo), quiet=self.quiet) as advance,
+            self._shown.stage("grading", total, total - len(todo)) as advance,
         ):
             for result in grade_class(
                 assignment, todo, open_session, isolation, self._workers(), regrade.earlier
@@ -222,18 +228,22 @@ class Run:
         from autograder import nbgrader_plugin
 
         submitted = (self.submitted or self.course / "submitted").resolve()
-        nbgrader_plugin.record(
-            self.course,
-            self.assignment,
-            finished.submissions,
-            self.gradebook,
-            submitted,
-            self.backup,
-        )
-        if self.feedback is not None:
-            nbgrader_plugin.write_feedback(
-                self.course, self.assignment, self.feedback, self.gradebook
+        total = len(finished.submissions)
+        with self._shown.stage("gradebook", total) as advance:
+            nbgrader_plugin.record(
+                self.course,
+                self.assignment,
+                finished.submissions,
+                self.gradebook,
+                submitted,
+                self.backup,
+                advance,
             )
+        if self.feedback is not None:
+            with self._shown.stage("nbgrader's pages", total) as advance:
+                nbgrader_plugin.write_feedback(
+                    self.course, self.assignment, self.feedback, self.gradebook, advance
+                )
 
     def _write_feedback(
         self,
@@ -255,8 +265,9 @@ class Run:
             f"isolation {finished.isolation}."
         )
         writer = FeedbackWriter(assignment, about, notebook)
-        for _ in write_pages(writer, finished.submissions, submissions, folder):
-            pass
+        with self._shown.stage("feedback", len(finished.submissions)) as advance:
+            for written in write_pages(writer, finished.submissions, submissions, folder):
+                advance(written.student)
 
 
 @contextmanager
@@ -321,20 +332,3 @@ def write_whole(path: Path, data: bytes) -> None:
     fresh = path.with_name(path.name + ".new")
     fresh.write_bytes(data)
     os.replace(fresh, path)
-
-
-@contextmanager
-def _progress(
-    total: int, done: int, *, quiet: bool
-) -> Iterator[Callable[[SubmissionResult], None]]:
-    """A bar in a terminal; nothing elsewhere, where the table at the end says it all."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda result: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("grading", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("grading", total=total, completed=done)
-        yield lambda result: bar.advance(task)

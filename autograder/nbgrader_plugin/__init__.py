@@ -22,7 +22,7 @@ nbgrader takes seconds to import, so nothing of it is imported until it is neede
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,16 +114,17 @@ def record(
     db_url: str | None = None,
     submitted: Path | None = None,
     backup: bool = True,
+    advance: Callable[[str], None] | None = None,
 ) -> None:
     """Write results into the gradebook, with comments, and into autograded/.
 
     nbgrader's Autograde with these results: nothing is observed. db_url: by default the
     course's. submitted: where the submissions lie, by default the course's submitted/. backup:
-    whether the gradebook is copied first.
+    whether the gradebook is copied first. advance: is called with each student whose turn it is.
     """
     from autograder.nbgrader_plugin import recording
 
-    recording.record(course, assignment, results, db_url, submitted, backup)
+    recording.record(course, assignment, results, db_url, submitted, backup, advance)
 
 
 def see_that_gradebook_answers(db_url: str) -> None:
@@ -134,7 +135,11 @@ def see_that_gradebook_answers(db_url: str) -> None:
 
 
 def write_feedback(
-    course: Path, assignment: str, folder: Path | None = None, db_url: str | None = None
+    course: Path,
+    assignment: str,
+    folder: Path | None = None,
+    db_url: str | None = None,
+    advance: Callable[[str], None] | None = None,
 ) -> Path:
     """Write a page for everybody autograded, as nbgrader's GenerateFeedback; returns the folder.
 
@@ -142,4 +147,4 @@ def write_feedback(
     """
     from autograder.nbgrader_plugin import recording
 
-    return recording.write_feedback(course, assignment, folder, db_url)
+    return recording.write_feedback(course, assignment, folder, db_url, advance)

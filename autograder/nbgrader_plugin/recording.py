@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,16 @@ class ClearHiddenTests(preprocessors.ClearHiddenTests):
 class _Noting:
     """Notes what went wrong for whom; nbgrader itself writes it into its log only."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, advance: Callable[[str], None] | None = None, **options: Any) -> None:
+        self._advance = advance
         self.faults: dict[str, Exception] = {}
         self.started: set[str] = set()
         super().__init__(**options)
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         self._student = student_id
+        if self._advance is not None and student_id not in self.started:
+            self._advance(student_id)
         self.started.add(student_id)
         try:
             super().init_assignment(assignment_id, student_id)  # type: ignore[misc]
@@ -83,6 +86,7 @@ def record(
     db_url: str | None = None,
     submitted: Path | None = None,
     backup: bool = True,
+    advance: Callable[[str], None] | None = None,
 ) -> None:
     """See `autograder.nbgrader_plugin.record`."""
     config = _configuration(course, assignment, db_url)
@@ -90,7 +94,7 @@ def record(
     if submitted is not None:
         config.CourseDirectory.submitted_directory = str(submitted.resolve())
     converter = _Record(
-        coursedir=CourseDirectory(config=config), config=config, log=silent_logger()
+        advance, coursedir=CourseDirectory(config=config), config=config, log=silent_logger()
     )
     setattr(converter, GIVEN, {result.student: result for result in results})
     what = f"the gradebook was not written for {assignment}"
@@ -101,14 +105,18 @@ def record(
 
 
 def write_feedback(
-    course: Path, assignment: str, folder: Path | None = None, db_url: str | None = None
+    course: Path,
+    assignment: str,
+    folder: Path | None = None,
+    db_url: str | None = None,
+    advance: Callable[[str], None] | None = None,
 ) -> Path:
     """See `autograder.nbgrader_plugin.write_feedback`."""
     config = _configuration(course, assignment, db_url)
     if folder is not None:
         config.CourseDirectory.feedback_directory = str(folder.resolve())
     directory = CourseDirectory(config=config)
-    converter = _Feedback(coursedir=directory, config=config, log=silent_logger())
+    converter = _Feedback(advance, coursedir=directory, config=config, log=silent_logger())
     _start(converter, f"feedback was not written for {assignment}")
     return Path(directory.root, directory.feedback_directory)
 

@@ -122,6 +122,7 @@ ORDER = [
     "publishing",
     "report",
     "watch",
+    "progress",
     "run",
     "export",
     "demo",
