@@ -102,6 +102,7 @@ def _markdown() -> Any:
     return MarkdownIt("commonmark", {"html": False}).disable("image")
 
 
+@lru_cache(maxsize=1024)  # a set's texts are the same on every page of a class
 def prose(text: str) -> Markup:
     """An author's Markdown as HTML; HTML in it is shown as text."""
     # a name between dollars, as in notebooks, is set as a variable; formulas stay as they are
