@@ -17,6 +17,9 @@ from autograder.student import SelfCheck
 from autograder.validate import ExerciseReport, PackReport
 from autograder.wording import clean
 
+# Of a table with a row a student; drawing thousands takes longer than to look them up.
+MOST_ROWS = 200
+
 MARKS = {"passed": ("✓", "green"), "missing": ("○", "dim"), "infrastructure": ("!", "magenta")}
 
 
@@ -60,8 +63,11 @@ def print_exercise(out: Console, result: ExerciseResult) -> None:
 
 
 def print_class(results: Sequence[SubmissionResult]) -> None:
-    """A table of students: scores and the outcome of every exercise."""
+    """A table of students: scores and outcomes; of exercises, where students are many."""
     out = console()
+    if len(results) > MOST_ROWS:
+        _print_large_class(out, results)
+        return
     names = [result.name for result in results[0].exercises] if results else []
     table = Table(title=f"{len(results)} submissions")
     table.add_column("student", no_wrap=True)
@@ -76,7 +82,32 @@ def print_class(results: Sequence[SubmissionResult]) -> None:
         table.add_row(Text(clean(result.student)), *cells, f"{quiz:g}", score)
     out.print(table)
     out.print(", ".join(f"{number} {name}" for number, name in enumerate(names, 1)))
-    out.print(", ".join(f"{word}: {outcome}" for outcome, (word, _) in _SHORT.items()))
+    out.print(_legend())
+
+
+def _print_large_class(out: Console, results: Sequence[SubmissionResult]) -> None:
+    """How many students had which outcome in each exercise, in a table of one screen."""
+    counts: dict[str, Counter[str]] = {}
+    for result in results:
+        for exercise in result.exercises:
+            counts.setdefault(exercise.name, Counter())[exercise.outcome] += 1
+    table = Table(title=f"{len(results)} submissions")
+    table.add_column("exercise")
+    for word, _ in _SHORT.values():
+        table.add_column(word, justify="right", no_wrap=True)
+    for name, found in counts.items():
+        table.add_row(name, *(str(found[outcome] or "") for outcome in _SHORT))
+    out.print(table)
+    out.print(_legend())
+    scores = [result.score for result in results if result.score is not None]
+    if scores:
+        most = max(result.max_score for result in results)
+        out.print(f"Mean score: {sum(scores) / len(scores):.2f} of {most:g}.")
+    out.print("Each student's results: --json FILE, or autograder report.")
+
+
+def _legend() -> str:
+    return ", ".join(f"{word}: {outcome}" for outcome, (word, _) in _SHORT.items())
 
 
 _SHORT = {

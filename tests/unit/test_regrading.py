@@ -1,6 +1,9 @@
 """A class graded again: what is observed, who moves and why, and that no score falls in silence."""
 
 import json
+import subprocess
+import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -405,3 +408,23 @@ class TestDroppedCases:
 def test_the_journal_of_another_assignment_is_not_used(course, tmp_path):
     grade(course)
     assert Journal(course / "out.json.journal").entries("ps9_other") == {}
+
+
+@pytest.mark.soak
+def test_an_unchanged_class_of_a_thousand(course, capsys):
+    """Through the command, as it is used; then one exercise changes."""
+    for number in range(1000):
+        submit(course, f"s{number:04}", RIGHT + f"# {number}\n")
+    Run(course, NAME, json_file=course / "out.json", quiet=True).grade()
+    command = [sys.executable, "-m", "autograder.cli", "grade", NAME, "--course", str(course)]
+    command += ["--json", str(course / "out.json")]
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds = time.perf_counter() - start
+    assert "Observed: nothing; kept: 3006 results." in done.stdout
+    with capsys.disabled():
+        print(f"an unchanged class of 1,000: {seconds:.2f} s, nothing observed")
+    assert seconds < 3.0
+    edit(course, "double", ("size=3", "size=7"))
+    grade(course)
+    assert "Observed: double 1002; kept: 2004 results." in capsys.readouterr().out

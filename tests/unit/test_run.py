@@ -6,8 +6,10 @@ import re
 import pytest
 
 from autograder import run as run_module
+from autograder.report.terminal import MOST_ROWS, print_class
 from autograder.result import decode, encode
 from autograder.run import CannotGrade, Run
+from tests.unit.class_of_many import document
 from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
 
 pytestmark = pytest.mark.needs_debian("libseccomp2", library="seccomp")
@@ -279,3 +281,21 @@ class TestRefusals:
         document = grade(course, allow_unsandboxed=True)
         assert document.isolation == "none"
         assert document.submissions[0].score == 4.0
+
+
+class TestTheTableOfAClass:
+    def test_has_a_row_a_student(self, capsys):
+        print_class(document(MOST_ROWS).submissions)
+        out = capsys.readouterr().out
+        assert "student0000" in out and f"student{MOST_ROWS - 1:04}" in out
+
+    def test_and_where_students_are_many_a_row_an_exercise(self, capsys):
+        results = document(MOST_ROWS + 1).submissions
+        print_class(results)
+        out = capsys.readouterr().out
+        assert "student0000" not in out
+        passed = sum(result.exercise("attend").outcome == "passed" for result in results)
+        [row] = [line for line in out.splitlines() if "attend" in line]
+        assert row.split("│")[1:3] == [" attend   ", f" {passed} "]
+        assert f"{MOST_ROWS + 1} submissions" in out
+        assert re.search(r"Mean score: \d\.\d\d of 11\.", out)
