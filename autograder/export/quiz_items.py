@@ -146,12 +146,13 @@ def percent(share: float) -> str:
 def shares(question: Question) -> dict[str, float]:
     """Option → its part of the points, in a question with several right ones.
 
-    Net-correct credit: all right ones together make 1, all wrong ones take it away again.
+    Net-correct credit, as `quiz.choices` gives it: all right ones together make 1, and as many
+    wrong ones take it away again.
     """
     right = len(question.answer)
-    wrong = len(question.options) - right
+    fewer = min(right, len(question.options) - right)
     return {
-        option.id: 1 / right if option.id in question.answer else -1 / wrong
+        option.id: 1 / right if option.id in question.answer else -1 / fewer
         for option in question.options
     }
 

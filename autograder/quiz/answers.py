@@ -7,6 +7,7 @@ from typing import Any
 
 # A matrix of answers has two levels; a row of one has fewer entries than this.
 DEEPEST, MOST = 4, 4096
+NOT_A_LITERAL = "write the answer itself, as a number or in quotes, not an expression"
 
 
 class NotAnAnswer(Exception):
@@ -16,8 +17,8 @@ class NotAnAnswer(Exception):
 def literal(node: ast.expr | None) -> Any:
     """The value of a literal: text, number, None, or lists and dicts of them.
 
-    Tuples and sets become lists. Only the syntax is looked at: `2**10**9`, calls and names
-    are refused with NotAnAnswer, not computed.
+    Tuples and sets become lists, and a fraction of two numbers a text. Only the syntax is
+    looked at: `2**10**9`, calls and names are refused with NotAnAnswer, not computed.
     """
     return _Reader().value(node)
 
@@ -38,6 +39,8 @@ class _Reader:
             return [self.value(item, depth + 1) for item in node.elts]
         if not signed and isinstance(node, ast.Dict):
             return self._map(node, depth)
+        if not signed and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            return self._fraction(node, depth)
         value: Any = node.value if isinstance(node, ast.Constant) else node
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return -value if negative else value
@@ -45,7 +48,14 @@ class _Reader:
             return None
         if not signed and isinstance(value, str):
             return value
-        raise NotAnAnswer("write the answer itself, as a number or in quotes, not an expression")
+        raise NotAnAnswer(NOT_A_LITERAL)
+
+    def _fraction(self, node: ast.BinOp, depth: int) -> str:
+        """1/8 as the text “1/8”, which is read like a typed one."""
+        parts = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
+        if not all(isinstance(part, (int, float)) for part in parts):
+            raise NotAnAnswer(NOT_A_LITERAL)
+        return f"{parts[0]!r}/{parts[1]!r}"
 
     def _map(self, node: ast.Dict, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -89,7 +89,7 @@ class SingleChoice:
 
 
 class MultipleChoice:
-    """`q_x = "cedar, amber"`. Credit: share of the right ones chosen, less that of the wrong."""
+    """`q_x = "cedar, amber"`. Credit: the right ones chosen, less the wrong ones."""
 
     FIELDS = frozenset({"options"})
     DRAWN = False
@@ -129,12 +129,16 @@ class MultipleChoice:
         return ", ".join(question.answer)
 
     def judge(self, question: Question, answer: tuple[str, ...]) -> Verdict:
-        """(right chosen / right) - (wrong chosen / wrong), at least 0."""
+        """right chosen / right - wrong chosen / (right or wrong, whichever are fewer), at least 0.
+
+        With one right option of four, choosing it and one more is worth nothing; so is
+        choosing all, however many are right.
+        """
         right = set(question.answer)
         chosen_wrong = [o for o in question.options if o.id in answer and o.id not in right]
         missed = [o for o in question.options if o.id in right and o.id not in answer]
-        wrong = len(question.options) - len(right)
-        credit = (len(right) - len(missed)) / len(right) - len(chosen_wrong) / wrong
+        fewer = min(len(right), len(question.options) - len(right))
+        credit = (len(right) - len(missed)) / len(right) - len(chosen_wrong) / fewer
         notes = [note for option in chosen_wrong for note in _on_wrong(option)]
         if missed:
             verb = "is" if len(missed) == 1 else "are"

@@ -83,6 +83,9 @@ class TestLiterals:
             ("...", None),
             ("''", ""),
             ("1e999", math.inf),
+            ("1/8", "1/8"),
+            ("-1/8.5", "-1/8.5"),
+            ("-(1)/-8", "-1/-8"),
         ],
     )
     def test_are_read(self, source, expected):
@@ -97,7 +100,9 @@ class TestLiterals:
         [
             "2**10**9",
             "3 * 48",
-            "1/8",
+            "1/8/2",
+            "1/n",
+            "'1'/8",
             "f()",
             "f'{x}'",
             "f'stone'",

@@ -17,7 +17,9 @@ from autograder.quiz import (
     read_answer,
     words_for,
 )
+from autograder.quiz.choices import MultipleChoice
 from autograder.quiz.ordering import closure, longest_in_order
+from autograder.quiz.questions import Option, Question
 from tests.unit.quizzes import EVERY_TYPE, judged, quiz_in, write_quiz
 
 
@@ -150,6 +152,24 @@ class TestCredit:
     def test_multiple_choice_is_net_correct(self, quiz, chosen, credit):
         assert judged(quiz["facts"], repr(chosen)).score == 2 * credit
 
+    @pytest.mark.parametrize("right", range(1, 6))
+    def test_multiple_choice_takes_away_as_much_as_it_gives(self, right):
+        """Of six options. Whoever chooses one wrong one for each right one has nothing."""
+        options = tuple(Option(f"o{i}", f"text {i}") for i in range(6))
+        question = Question(
+            id="q", type="multiple_choice", points=1.0, prompt="", explanation="",
+            options=options, answer=tuple(option.id for option in options[:right]),
+        )  # fmt: skip
+        ids = [option.id for option in options]
+        both = min(right, 6 - right)
+        for chosen in (ids, ids[:both] + ids[right : right + both], ids[right:]):
+            assert MultipleChoice().judge(question, tuple(chosen)).credit == 0
+        if right > 1:
+            share = MultipleChoice().judge(question, tuple(ids[: right - 1])).credit
+            assert share == pytest.approx(1 - 1 / right)
+        one_more = MultipleChoice().judge(question, tuple(ids[: right + 1])).credit
+        assert one_more == pytest.approx(1 - 1 / both)
+
     def test_multiple_choice_before_the_floor_is_fair(self, quiz):
         """A guesser would get nothing; choosing all or nothing is worth exactly nothing."""
         right, every = {"cedar", "amber"}, ["cedar", "amber", "birch", "delta"]
@@ -185,7 +205,7 @@ class TestCredit:
 
     @pytest.mark.parametrize(
         ("source", "right"),
-        [("0.333", True), ("0.3335", True), ("0.33", False), ("0.3328", False), ("1/3", False),
+        [("0.333", True), ("0.3335", True), ("0.33", False), ("0.3328", False), ("1/3", True),
          ("'1/3'", True), ("0.33383", True), ("0.334", False)],
     )  # fmt: skip
     def test_significant_digits(self, quiz, source, right):
