@@ -27,6 +27,14 @@ def _path(course: Path, assignment: str) -> Path:
     return course / ".autograder" / f"{assignment}.dropped.json"
 
 
+def stamp_of_drops(course: Path, assignment: str) -> bytes:
+    """Changes when other cases are left out."""
+    try:
+        return _path(course, assignment).read_bytes()
+    except OSError:
+        return b""
+
+
 def read_drops(course: Path, pack: Pack) -> Drops:
     """What is left out of a set, as far as the set still has it. CannotDrop for a broken file."""
     path = _path(course, pack.name)

@@ -59,7 +59,9 @@ class Regrade:
         for student, folder in submissions.items():
             entry = former.get(student)
             if entry is not None:
-                self.entries[student] = entry = self._carried(entry, told)
+                moves = tuple(move for move in entry.moves if move.kept or not told)
+                entry = msgspec.structs.replace(entry, moves=moves)
+                self.entries[student] = entry
             if wish.students and student not in wish.students:
                 continue
             self._digests[student] = digest = digest_of(folder, assignment.name)
@@ -70,6 +72,8 @@ class Regrade:
             if again or self._is_outdated(entry):
                 self.todo[student] = folder
                 self.earlier[student] = Earlier(entry.result, again)
+            else:
+                self.entries[student] = self._released(entry)
 
     @property
     def observes(self) -> bool:
@@ -123,17 +127,19 @@ class Regrade:
 
     # --- before -----------------------------------------------------------------------
 
-    def _carried(self, entry: Entry, told: bool) -> Entry:
-        """An entry of the run before; what waited is taken over when lower scores are allowed."""
-        moves = [move for move in entry.moves if move.kept or not told]
-        if not self.wish.allow_lower or not entry.kept:
-            return msgspec.structs.replace(entry, moves=tuple(moves))
-        still = {move.name for move in moves if move.kept and move.score is None}
-        return msgspec.structs.replace(
-            entry,
-            kept=keep(entry.counting(), still),
-            moves=tuple(msgspec.structs.replace(move, kept=move.name in still) for move in moves),
-        )
+    def _released(self, entry: Entry) -> Entry:
+        """The entry with the lower scores that waited taken over, where that is allowed now."""
+        if not entry.kept.exercises and not entry.kept.questions:
+            return entry
+        moves = tuple(map(self._still_kept, entry.moves))
+        still = {move.name for move in moves if move.kept}
+        return msgspec.structs.replace(entry, kept=keep(entry.counting(), still), moves=moves)
+
+    def _still_kept(self, move: Move) -> Move:
+        """A move of before, which waits on unless its like was asked for and is allowed."""
+        asked = not self.wish.exercises or move.name in self.wish.exercises
+        taken = asked and self.wish.allow_lower and move.score is not None
+        return msgspec.structs.replace(move, kept=False) if taken else move
 
     def _to_observe(self, entry: Entry) -> Iterator[str]:
         outcomes = {result.name: result.outcome for result in entry.result.exercises}
@@ -192,7 +198,7 @@ class Regrade:
             for move in moved
             if move.falls and not is_new and not (self.wish.allow_lower and move.score is not None)
         }
-        waiting = [move for move in former.moves if move.name not in names]
+        waiting = [self._still_kept(move) for move in former.moves if move.name not in names]
         stand = kept | {move.name for move in waiting if move.kept}
         return msgspec.structs.replace(
             entry,

@@ -133,7 +133,7 @@ class Run:
         return finished, regrade, journal
 
     def _load(self, seed: str | None) -> Assignment:
-        """The assignment without the cases that are to be left out, which is written down."""
+        """The assignment without the cases that are to be left out."""
         if not (self.drop_cases or self.restore_cases):
             return Assignment.load(self.course, self.assignment, seed)
         pack = load_pack(self.course, self.assignment)
@@ -141,8 +141,7 @@ class Run:
             pack, read_drops(self.course, pack), self.drop_cases, self.restore_cases
         )
         assignment = Assignment.load(self.course, self.assignment, seed, dropped)
-        assert assignment.specs is not None  # only what can be drawn is written down
-        write_drops(self.course, self.assignment, dropped)
+        assert assignment.specs is not None  # only what can be drawn is written down later
         return assignment
 
     def _regrade(
@@ -164,6 +163,8 @@ class Run:
             )
         if wrong is not None:
             raise CannotGrade(wrong)
+        if self.drop_cases or self.restore_cases:
+            write_drops(self.course, self.assignment, assignment.dropped)
         regrade = Regrade(assignment, submissions, former, wish, str(limits), told=journal.finished)
         journal.open(assignment, regrade.entries)
         return regrade

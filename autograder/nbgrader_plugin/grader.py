@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.case_drops import stamp_of_drops
 from autograder.grading import Assignment, grade_submission
 from autograder.nbgrader_plugin.release import stamp_of
 from autograder.observe.session import Limits
@@ -65,7 +66,8 @@ def grader_for(course: Path, name: str, settings: Settings) -> Grader:
     Raises run.CannotGrade on a machine that cannot isolate submissions.
     """
     global _current
-    key = (course, name, settings, stamp_of(course, name))
+    drops = stamp_of_drops(course, name)
+    key = (course, name, settings, stamp_of(course, name), drops)
     with _lock:
         if _current is None or _current[0] != key:
             _close()

@@ -28,8 +28,9 @@ def print_regrade(regrade: Regrade) -> None:
                 "it back)."
             )
     if regrade.gone:
-        names = ", ".join(clean(student) for student in regrade.gone)
-        out.print(Text(f"Graded before, and handed in no more: {names}."))
+        names = ", ".join(clean(student) for student in regrade.gone[:10])
+        more = f" and {len(regrade.gone) - 10} more" if len(regrade.gone) > 10 else ""
+        out.print(Text(f"Graded before, and handed in no more: {names}{more}."))
     moves = regrade.moves()
     if moves:
         students = len({move.student for move in moves})

@@ -4,12 +4,13 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
 from autograder import run as run_module
 from autograder.evaluation import evaluate
+from autograder.grading import DEFAULT_LIMITS
 from autograder.journal import Journal
 from autograder.result import decode
 from autograder.run import CannotGrade, Run
@@ -286,6 +287,31 @@ class TestNoScoreFallsInSilence:
         status, _, seen = again(course, observed)
         assert (status, seen, "Moved" in capsys.readouterr().out) == (0, [], False)
 
+    def test_what_is_lowered_again_while_it_waits_is_told_from_where_it_stands(
+        self, course, capsys
+    ):
+        grade(course)
+        edit(course, "double", LOWER)
+        grade(course)
+        edit(course, "double", ("credit=0.25", "credit=0.125"))
+        capsys.readouterr()
+        status, results = grade(course, allow_lower=True)
+        assert (status, results["bob"].exercise("double").score) == (0, 0.25)
+        assert "bob  double: failed 1 → failed 0.25 of 2" in capsys.readouterr().out
+
+    def test_it_is_allowed_for_those_that_are_asked_for(self, course):
+        submit(course, "cy", RIGHT.replace("x + x", "x * x"))
+        grade(course)
+        edit(course, "double", LOWER)
+        grade(course)
+        status, results = grade(course, allow_lower=True, students=["bob"])
+        assert (status, results["bob"].exercise("double").score) == (1, 0.5)
+        assert results["cy"].exercise("double").score == 1.0
+        status, results = grade(course, allow_lower=True, exercises=["halve"])
+        assert (status, results["cy"].exercise("double").score) == (1, 1.0)
+        status, results = grade(course, allow_lower=True, exercises=["double"])
+        assert (status, results["cy"].exercise("double").score) == (0, 0.5)
+
     def test_what_waits_is_settled_by_a_repair(self, course, observed):
         _, first = grade(course)
         edit(course, "double", LOWER)
@@ -390,6 +416,7 @@ class TestDroppedCases:
             ({"drop_cases": ["double/x"]}, "write one of five, three, called_again"),
             ({"drop_cases": ["double/five", "double/three"]}, "no case of double is left"),
             ({"restore_cases": ["double/five"]}, "was not dropped; leave out --restore-case"),
+            ({"drop_cases": ["double/five"], "students": ["x"]}, "nothing is handed in by x"),
         ],
     )
     def test_refusals(self, course, options, sentence):
@@ -397,6 +424,21 @@ class TestDroppedCases:
             grade(course, **options)
         assert type(caught.value).__module__.startswith("autograder")
         assert not (course / ".autograder").exists()
+
+    def test_nbgrader_s_grader_leaves_it_out_too(self, course, monkeypatch):
+        """Also one that runs on, as formgrader's server does."""
+        from autograder.nbgrader_plugin import grader
+
+        monkeypatch.setattr(grader, "observer", lambda *a, **o: nullcontext((Fake(), "strong")))
+        settings = grader.Settings(DEFAULT_LIMITS, "a seed", False)
+
+        def cases():
+            found = grader.grader_for(course, NAME, settings).assignment.specs
+            return [case.name for spec in found if spec.name == "double" for case in spec.cases]
+
+        before = cases()
+        grade(course, drop_cases=["double/three"])
+        assert cases() == [name for name in before if name != "three"]
 
     def test_a_file_that_says_nothing(self, course):
         (course / ".autograder").mkdir()
