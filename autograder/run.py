@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.case_drops import changed_drops, read_drops, write_drops
 from autograder.grading import (
@@ -21,20 +21,12 @@ from autograder.grading import (
 from autograder.journal import Journal
 from autograder.limits import NO_PROCESSES
 from autograder.observe.session import Limits, Session
+from autograder.opening import CannotGrade, observer
 from autograder.pack import load_pack
 from autograder.progress import Kind, Progress
 from autograder.regrading import Regrade, Wish, only
 from autograder.result import Isolation, ResultDocument, encode
 from autograder.results_view import clean
-
-if TYPE_CHECKING:
-    from autograder.observe.pool import ZygotePool
-
-STRONG = ("strong", "strong+")
-
-
-class CannotGrade(Exception):
-    """The run cannot start; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -269,50 +261,6 @@ class Run:
         with self._shown.stage("feedback", len(finished.submissions)) as advance:
             for written in write_pages(writer, finished.submissions, submissions, folder):
                 advance(written.student)
-
-
-@contextmanager
-def observer(
-    assignment: Assignment, course: Path, limits: Limits, workers: int, allow_unsandboxed: bool
-) -> Iterator[tuple[Callable[..., Session], Isolation]]:
-    """How sessions are opened on this machine, and how strong their walls are.
-
-    Raises CannotGrade below "strong", unless `allow_unsandboxed`.
-    """
-    if sys.platform == "linux":
-        with _pool(assignment, course, workers) as pool:
-            level: Isolation = pool.isolation
-            if level not in STRONG and not allow_unsandboxed:
-                reasons = "; ".join(f"{name}: {why}" for name, why in pool.missing.items())
-                raise CannotGrade(
-                    f"this machine isolates submissions only to the level {level!r} ({reasons}); "
-                    "grade on Linux with Landlock and seccomp, or trust the code and give "
-                    "--allow-unsandboxed"
-                )
-            yield (lambda **own: pool.session(limits.for_exercise(**own))), level
-        return
-    if not allow_unsandboxed:
-        raise CannotGrade(
-            f"submissions cannot be isolated on {sys.platform}; grade on Linux, or trust the "
-            "code and give --allow-unsandboxed"
-        )
-    from autograder.observe.spawned import SpawnedSession
-
-    framework = assignment.framework
-    yield (lambda **own: SpawnedSession(limits.for_exercise(**own), framework)), "none"
-
-
-def _pool(assignment: Assignment, course: Path, workers: int) -> ZygotePool:
-    from autograder.observe.pool import ZygotePool
-    from autograder.observe.supervisor import ZygoteDied
-
-    secret = [path for path in (course / "solutions", course / "source") if path.exists()]
-    try:
-        return ZygotePool(
-            assignment.framework, size=workers, packages=assignment.pack.packages, secret=secret
-        )
-    except (ZygoteDied, ValueError) as problem:
-        raise CannotGrade(f"the sandbox could not be started: {problem}") from problem
 
 
 def _nothing_to_observe(**limits: int) -> Session:

@@ -15,8 +15,8 @@ from autograder.evaluation import OpenSession
 from autograder.grading import DEFAULT_LIMITS, Assignment, grade_submission
 from autograder.observe import worker
 from autograder.observe.session import Answer, Session
+from autograder.opening import observer
 from autograder.result import SubmissionResult
-from autograder.run import observer
 from benchmarks.course import PS, ROOT, Class
 from benchmarks.processes import Measured, measure
 

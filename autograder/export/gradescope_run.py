@@ -21,8 +21,9 @@ from autograder.archives import SUFFIXES
 from autograder.export.gradescope import results_json
 from autograder.files import Unreadable
 from autograder.importing import named, student_folder
+from autograder.opening import CannotGrade
 from autograder.quiz import STUDENT_ID, claimed_id, plain_id
-from autograder.run import CannotGrade, Run, write_whole
+from autograder.run import Run, write_whole
 from autograder.submission import choose
 
 # Where Gradescope does not say who handed in.

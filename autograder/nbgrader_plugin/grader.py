@@ -16,8 +16,8 @@ from autograder.case_drops import stamp_of_drops
 from autograder.grading import Assignment, grade_submission
 from autograder.nbgrader_plugin.release import stamp_of
 from autograder.observe.session import Limits
+from autograder.opening import observer
 from autograder.result import SubmissionResult
-from autograder.run import observer
 
 
 @dataclass(frozen=True)

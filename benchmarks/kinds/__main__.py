@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autograder.run import CannotGrade
+from autograder.opening import CannotGrade
 from benchmarks.kinds.catalogue import UnusableFile, entries
 from benchmarks.kinds.grading import Graded, grade
 

@@ -11,9 +11,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from autograder.grading import DEFAULT_LIMITS, Assignment, grade_class
+from autograder.opening import observer
 from autograder.pack import load_pack
 from autograder.result import ExerciseResult, Isolation
-from autograder.run import observer
 from benchmarks.kinds.catalogue import SETS, Entry, UnusableFile
 
 COURSE = Path(__file__).parents[2]

@@ -44,7 +44,9 @@ class Server:
 @contextmanager
 def server() -> Iterator[Server]:
     """Made, started and stopped. pg_ctl waits until it is up, and until it is down."""
-    folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # short: a socket's path has 107 bytes
+    folder = Path(
+        tempfile.mkdtemp(prefix="pg-", dir="/tmp")
+    )  # short: a socket's path has 107 bytes
     user = None
     if os.getuid() == 0:  # which the server refuses to run as
         known = {entry.pw_name for entry in pwd.getpwall()}

@@ -173,7 +173,7 @@ class TestRefusals:
         assert "there is no solutions/ps9" in answer["log"]
 
     def test_without_isolation(self, course, monkeypatch):
-        monkeypatch.setattr("autograder.run.STRONG", ())
+        monkeypatch.setattr("autograder.opening.STRONG", ())
         answer = api_of(course, ObserveAndJudge__seed="refused").autograde(PS1, "right")
         assert not answer["success"]
         assert answer["log"].count("\n") == 1

@@ -106,6 +106,7 @@ ORDER = [
     "moves",
     "journal",
     "regrading",
+    "opening",
     "selfcheck",
     "key_writing",
     "student",

@@ -12,8 +12,9 @@ from autograder import run as run_module
 from autograder.evaluation import evaluate
 from autograder.grading import DEFAULT_LIMITS
 from autograder.journal import Journal
+from autograder.opening import CannotGrade
 from autograder.result import decode
-from autograder.run import CannotGrade, Run
+from autograder.run import Run
 from tests.unit.courses import NAME, QUIZ, make_course, submit
 from tests.unit.test_evaluation import Fake
 
@@ -147,7 +148,7 @@ class TestWhatIsObserved:
         assert sorted(observed) == ["both", "both", "double", "double", "halve", "halve"]
         assert "Observed: halve 2, double 2, both 2; kept: 0 results." in capsys.readouterr().out
         # not even a sandbox is started, nor a case drawn
-        monkeypatch.setattr(run_module, "_pool", lambda *arguments: 1 / 0)
+        monkeypatch.setattr("autograder.opening._pool", lambda *arguments: 1 / 0)
         monkeypatch.setattr("autograder.pack.Pack.draw", lambda *arguments, **options: 1 / 0)
         status, second, seen = again(course, observed)
         assert (status, seen, second) == (0, [], first)

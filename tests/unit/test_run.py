@@ -6,9 +6,10 @@ import re
 import pytest
 
 from autograder import run as run_module
+from autograder.opening import CannotGrade
 from autograder.report.terminal import MOST_ROWS, print_class
 from autograder.result import decode, encode
-from autograder.run import CannotGrade, Run
+from autograder.run import Run
 from tests.unit.class_of_many import document
 from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
 
