@@ -12,7 +12,7 @@ import pytest
 
 from autograder import nbgrader_plugin
 from autograder.build import build
-from autograder.cli import _sentence
+from autograder.cli.running import sentence
 from autograder.grading import Assignment, grade_submission
 from autograder.nbgrader_plugin import NbgraderError, databases, gradebooks
 from autograder.run import Run
@@ -188,7 +188,7 @@ class TestFaults:
         }[kind]
         with pytest.raises(NbgraderError) as caught:
             self.run(small[0], url).grade()
-        said = _sentence(caught.value)
+        said = sentence(caught.value)
         assert "\n" not in said
         assert not any(word in said for word in (PASSWORD, "pa$$w0rd", "pa%24%24w0rd", "se%3A"))
         assert "run the same command again" in said or "write sqlite:///gradebook.db" in said
