@@ -55,7 +55,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return with_kept(self.result, self.kept, outdated)
 
 
-_FINISHED = b'{"finished":true}'  # the last line of a run that has told all that it changed
+FINISHED = b'{"finished":true}'  # the last line of a run that has told all that it changed
 
 
 class Journal:
@@ -101,13 +101,13 @@ class Journal:
     def finish(self) -> None:
         """Write down that everything that moved has been told."""
         with self.path.open("ab") as file:
-            file.write(_FINISHED + b"\n")
+            file.write(FINISHED + b"\n")
 
     @property
     def finished(self) -> bool:
         """Whether the last run has told what moved."""
         try:
-            return self.path.read_bytes().endswith(_FINISHED + b"\n")
+            return self.path.read_bytes().endswith(FINISHED + b"\n")
         except OSError:
             return False
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -92,5 +92,5 @@ def _draw(entries: Sequence[Entry], seed: str) -> Assignment:
                 f"{entry.path}: {pack.name} has no exercise {entry.exercise}; "
                 f"it has {', '.join(pack.exercises)}"
             )
-    specs = tuple(pack.draw(name, seed) for name in pack.exercises if name in wanted)
-    return Assignment(pack, seed, specs, ())
+    exercises = {name: known for name, known in pack.exercises.items() if name in wanted}
+    return Assignment(replace(pack, exercises=exercises), seed, ())

@@ -211,6 +211,7 @@ def site(tmp_path_factory):
     done = run(
         [
             "make",
+            "--no-print-directory",  # make test runs this
             "docs",
             f"ARGS=--site-dir {shlex.quote(str(folder))}",
             "-o",

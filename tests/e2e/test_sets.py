@@ -92,8 +92,8 @@ def _execute(name: str, folder: Path) -> list[dict[str, Any]]:
     return cells
 
 
-# One on NumPy, one on PyTorch and the one that is given an exercise; the others in `make soak`.
-QUICK = ("ps1_numpy_attention", "ps2_torch_attention", "ps6_transformer_block")
+# One on NumPy, and one on PyTorch that is given an exercise; the others in `make soak`.
+QUICK = ("ps1_numpy_attention", "ps6_transformer_block")
 SETS = [
     name if name in QUICK else pytest.param(name, marks=pytest.mark.soak)
     for name in assignments_of(ROOT)

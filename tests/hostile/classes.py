@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from autograder.journal import FINISHED
 from tests.hostile.kinds import EXERCISE, Hostile
 from tests.hostile.suite import SUITE
 from tests.hostile.world import World, descendants, is_alive, open_descriptors
@@ -103,9 +104,11 @@ class Command:
     def written(self) -> int:
         """How many results are in the journal."""
         try:
-            return max(self.journal.read_bytes().count(b"\n") - 1, 0)
+            lines = self.journal.read_bytes()
         except OSError:
             return 0
+        # the first line says what was asked, and the last one that the run came to its end
+        return max(lines.count(b"\n") - 1 - lines.endswith(FINISHED + b"\n"), 0)
 
     def document(self) -> dict[str, Any]:
         """The result document."""

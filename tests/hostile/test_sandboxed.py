@@ -78,7 +78,7 @@ def run(rung: str, *options: str) -> list[dict]:
 
 
 # Of each kind one in so many: some of every kind in `make test`, all of them in `make soak`.
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("rung", RUNGS)
 def test_none_gets_through(rung, every, capsys, needs_debian):
     """In children of a zygote that holds NumPy."""

@@ -227,7 +227,7 @@ class TestKeepingThem:
         (tmp_path / "ps0_trial.py").write_text(
             "def first(x): return 2 * x\ndef limited(x): print('x' * 99); return 2 * x\n", "utf-8"
         )
-        drawn = Assignment(pack, "seed", tuple(pack.draw_all("seed")), ())
+        drawn = Assignment(pack, "seed", ())
         result = grade_submission(drawn, "s01", tmp_path, Opened(pool.session), "strong")
         assert result.score == 2.0
         assert result.messages == (
