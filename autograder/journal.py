@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import IO
 
@@ -53,6 +54,38 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             now = assignment.bases
             outdated = [name for name, basis in self.bases.items() if now.get(name, basis) != basis]
         return with_kept(self.result, self.kept, outdated)
+
+
+class Entries(MutableMapping[str, Entry]):
+    """The entries of a class by student, packed: a run of 10,000 holds a few MiB of them.
+
+    Entries of a class have most of their text in common, so each is packed as what differs
+    from the first.
+    """
+
+    def __init__(self) -> None:
+        self._packed: dict[str, bytes] = {}
+        self._first = b""
+        self._decoder = msgspec.msgpack.Decoder(Entry)
+
+    def __getitem__(self, student: str) -> Entry:
+        unpacking = zlib.decompressobj(zdict=self._first)
+        return self._decoder.decode(unpacking.decompress(self._packed[student]))
+
+    def __setitem__(self, student: str, entry: Entry) -> None:
+        encoded = msgspec.msgpack.encode(entry)
+        self._first = self._first or encoded
+        packing = zlib.compressobj(zdict=self._first)
+        self._packed[student] = packing.compress(encoded) + packing.flush()
+
+    def __delitem__(self, student: str) -> None:
+        del self._packed[student]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
 
 
 FINISHED = b'{"finished":true}'  # the last line of a run that has told all that it changed

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from autograder.grading import Assignment, Earlier
-from autograder.journal import Entry, digest_of
+from autograder.journal import Entries, Entry, digest_of
 from autograder.moves import QUIZ, Kept, Move, keep, moves_between
 from autograder.result import SubmissionResult
 from autograder.versions import cause
@@ -50,7 +50,7 @@ class Regrade:
         self.assignment = assignment
         self.wish = wish
         self.limits = limits
-        self.entries: dict[str, Entry] = {}
+        self.entries = Entries()
         self.todo: dict[str, Path] = {}
         self.earlier: dict[str, Earlier] = {}
         self.gone = sorted(former.keys() - submissions.keys())

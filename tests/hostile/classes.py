@@ -74,7 +74,7 @@ class Command:
         """The command and its arguments."""
         line = [sys.executable, "-m", "autograder.cli", "grade", NAME]
         line += ["--course", str(self.course), "--json", str(self.json_file)]
-        line += ["--timeout", "1", "--memory", "96", "--workers", "2"]
+        line += ["--timeout", "1", "--memory", "96", "--workers", "2", "--progress", "none"]
         return [*line, *self.options]
 
     def start(self, out: int = subprocess.PIPE) -> subprocess.Popen[str]:

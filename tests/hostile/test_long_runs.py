@@ -32,9 +32,9 @@ pytestmark = [
     pytest.mark.needs_debian("libseccomp2", library="seccomp"),
 ]
 
-# Results go to the journal and are read back for the document: nothing is kept while grading.
-# What is left is the list of students and the allocator's slack.
-KIB_A_RESULT = 1.0
+# Results go to the journal; what a regrade is told by is kept packed, a third of a KiB each. The
+# rest is the list of students and the allocator's slack. Results as they are take 5 KiB each.
+KIB_A_RESULT = 1.25
 # A zygote keeps nothing of a submission.
 ZYGOTE_GROWTH = 2.0  # MiB
 
