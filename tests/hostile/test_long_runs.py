@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 # Results go to the journal; what a regrade is told by is kept packed, a third of a KiB each. The
-# rest is the list of students and the allocator's slack. Results as they are take 5 KiB each.
+# rest is the list of students and the allocator's slack.
 KIB_A_RESULT = 1.25
 # A zygote keeps nothing of a submission.
 ZYGOTE_GROWTH = 2.0  # MiB
