@@ -242,6 +242,7 @@ def test_a_build_that_leaks_is_caught(tmp_path):
         assert expected in judged
 
 
+@pytest.mark.soak
 def test_an_sdist_that_leaks_is_caught(course, tmp_path):
     settings = course.root / "pyproject.toml"
     before = settings.read_text("utf-8")

@@ -90,7 +90,7 @@ def test_none_gets_through(rung, every, capsys, needs_debian):
     assert all(report["tried"] >= 80 for report in found)
 
 
-@pytest.mark.parametrize("every", [32, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [64, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("rung", RUNGS)
 def test_none_gets_through_beside_pytorch(rung, every, capsys, needs_debian):
     """In children of a zygote that holds PyTorch, with attacks of its own."""
