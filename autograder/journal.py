@@ -59,33 +59,42 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Entries(MutableMapping[str, Entry]):
     """The entries of a class by student, packed: a run of 10,000 holds a few MiB of them.
 
-    Entries of a class have most of their text in common, so each is packed as what differs
-    from the first.
+    Entries of a class have most of their text in common: each is packed as what differs from
+    the first few.
     """
+
+    FEW = 24
 
     def __init__(self) -> None:
         self._packed: dict[str, bytes] = {}
-        self._first = b""
+        self._common = b""  # as many of the first entries as zlib looks back to
+        self._first: dict[str, bytes] = {}
         self._decoder = msgspec.msgpack.Decoder(Entry)
 
     def __getitem__(self, student: str) -> Entry:
-        unpacking = zlib.decompressobj(zdict=self._first)
+        if student in self._first:
+            return self._decoder.decode(self._first[student])
+        unpacking = zlib.decompressobj(zdict=self._common)
         return self._decoder.decode(unpacking.decompress(self._packed[student]))
 
     def __setitem__(self, student: str, entry: Entry) -> None:
         encoded = msgspec.msgpack.encode(entry)
-        self._first = self._first or encoded
-        packing = zlib.compressobj(zdict=self._first)
+        if student in self._first or (not self._common and len(self._first) < self.FEW):
+            self._first[student] = encoded
+            return
+        self._common = self._common or b"".join(self._first.values())[-(1 << 15) :]
+        packing = zlib.compressobj(zdict=self._common)
         self._packed[student] = packing.compress(encoded) + packing.flush()
 
     def __delitem__(self, student: str) -> None:
-        del self._packed[student]
+        del (self._first if student in self._first else self._packed)[student]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._packed)
+        yield from self._first
+        yield from self._packed
 
     def __len__(self) -> int:
-        return len(self._packed)
+        return len(self._first) + len(self._packed)
 
 
 FINISHED = b'{"finished":true}'  # the last line of a run that has told all that it changed

@@ -32,9 +32,9 @@ pytestmark = [
     pytest.mark.needs_debian("libseccomp2", library="seccomp"),
 ]
 
-# Results go to the journal; what a regrade is told by is kept packed, a third of a KiB each. The
-# rest is the list of students and the allocator's slack.
-KIB_A_RESULT = 1.25
+# Results go to the journal; what a regrade is told by is kept packed. The rest is the list
+# of students and the allocator's slack.
+KIB_A_RESULT = 1.0
 # A zygote keeps nothing of a submission.
 ZYGOTE_GROWTH = 2.0  # MiB
 
