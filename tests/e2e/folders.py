@@ -36,9 +36,15 @@ def copy_repository(target: Path, folders: tuple[str, ...] = _FOLDERS) -> Path:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """This process's environment without what belongs to the running tests."""
+    """This process's environment without what belongs to the running tests or to a CI system."""
     ours = ("PYTEST_", "COV_", "COVERAGE_", "PYTHONPATH", "PYTHONWARNINGS")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+    # by these two pytest knows a CI system, where it cuts no line short
+    system = ("CI", "BUILD_NUMBER")
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(ours) and key not in system
+    }
     # a terminal's width and colours change what is printed
     return {**kept, "COLUMNS": "100", "NO_COLOR": "1", **more}
 
