@@ -15,7 +15,9 @@ from autograder.picture import PANELS, Picture, svg
 from autograder.result import ExerciseResult
 from autograder.wording import sentence
 
-_LABELLED = re.compile(r"\s*(Likely causes?|Next|Then|Observation): (.*)", re.DOTALL)
+_LABELLED = re.compile(
+    r"\s*(Likely causes?|Likely place|Smallest case|Next|Then|Observation): (.*)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from autograder import wording
+from autograder.faults.finding import Finder
 from autograder.following import FollowThrough, may_be_a_part
 from autograder.hints import with_hints, with_lines
 from autograder.judge import missing
@@ -28,11 +29,13 @@ def evaluate(
     open_session: OpenSession,
     references: Mapping[str, Reference] | None = None,
     known: Mapping[str, ExerciseResult] | None = None,
+    finder: Finder | None = None,
 ) -> list[ExerciseResult]:
     """The result of every exercise, in the order of `specs`: parts before what needs them.
 
     references: of the exercises that can be answered. Without them, as on a student's machine,
     there is no follow-through. known: results that stand; these exercises are not observed.
+    finder: looks for the fault in what failed, once all scores are settled.
     """
     results: dict[str, ExerciseResult] = dict(known or {})
     todo = [spec for spec in specs if spec.name not in results]
@@ -64,12 +67,16 @@ def evaluate(
                 results[spec.name] = found
                 followed.add(spec.name)
     stands = followed | set(known or ())
-    return [
+    found_all = [
         results[spec.name]
         if spec.name in stands
         else with_hints(submission, spec, results, raised.get(spec.name))
         for spec in specs
     ]
+    if finder is None:
+        return found_all
+    names = {spec.name for spec in todo}
+    return finder.with_remarks(submission, specs, found_all, names, open_session)
 
 
 def evaluate_again(
@@ -79,6 +86,7 @@ def evaluate_again(
     references: Mapping[str, Reference],
     earlier: Mapping[str, ExerciseResult],
     names: Set[str],
+    finder: Finder | None = None,
 ) -> list[ExerciseResult]:
     """Like `evaluate`, with the exercises called `names` observed and `earlier` results kept.
 
@@ -90,7 +98,7 @@ def evaluate_again(
     todo = {spec.name for spec in specs if spec.name in names or spec.name not in earlier}
     while todo:
         known = {name: result for name, result in results.items() if name not in todo}
-        found = evaluate(submission, specs, open_session, references, known)
+        found = evaluate(submission, specs, open_session, references, known, finder)
         before, results = results, {result.name: result for result in found}
         turned = {
             name

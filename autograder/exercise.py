@@ -72,6 +72,7 @@ class Exercise:
     half_precision: bool = False
     tolerance: Bound | None = None
     called_again: bool = True
+    show_edits: bool = False
     prompt: str = ""
     cases: list[CaseDefinition] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
@@ -283,6 +284,7 @@ def exercise(
     half_precision: bool = False,
     tolerance: Bound | None = None,
     called_again: bool = True,
+    show_edits: bool = False,
 ) -> Callable[[Implementation], Exercise]:
     """Make an exercise of its reference solution.
 
@@ -302,6 +304,9 @@ def exercise(
     called_again: whether a case is added that calls twice with the same inputs and then with
         new ones, which sees results that are remembered and state that is kept. It is not
         added where a case has several calls already.
+    show_edits: whether a student's self-check may show the very edit that repairs their code,
+        where one is found; by default it says no more than the line and a question about it.
+        Graded work is never told.
     """
 
     def make(reference: Implementation) -> Exercise:
@@ -339,6 +344,7 @@ def exercise(
             half_precision=half_precision,
             tolerance=tolerance,
             called_again=called_again,
+            show_edits=show_edits,
         )
         made._expect_argument(tolerance)
         for check in checks:

@@ -13,6 +13,7 @@ from pathlib import Path
 from autograder import __version__
 from autograder.case_drops import Drops, read_drops
 from autograder.evaluation import evaluate, evaluate_again
+from autograder.faults.finding import Finder
 from autograder.files import Unreadable
 from autograder.judge import infrastructure, missing
 from autograder.observe.session import Limits
@@ -49,17 +50,25 @@ def fresh_seed() -> str:
 class Assignment:
     """An assignment drawn for one run: expected values are computed once, for everybody.
 
-    dropped: cases that are left out, by exercise.
+    dropped: cases that are left out, by exercise. explain: whether the fault in what failed is
+    looked for (see `faults`); no score depends on it.
     """
 
     pack: Pack
     seed: str
     questions: tuple[Question, ...] = field(repr=False)
     dropped: Drops = field(default_factory=dict)
+    explain: bool = False
 
     @classmethod
     def load(
-        cls, course: Path, name: str, seed: str | None = None, dropped: Drops | None = None
+        cls,
+        course: Path,
+        name: str,
+        seed: str | None = None,
+        dropped: Drops | None = None,
+        *,
+        explain: bool = False,
     ) -> Assignment:
         """Load the pack and the quiz; cases are drawn when they are first asked for.
 
@@ -67,12 +76,14 @@ class Assignment:
         """
         pack = load_pack(course, name)
         left_out = read_drops(course, pack) if dropped is None else dropped
-        return cls(pack, seed or fresh_seed(), load_quiz(pack.folder), left_out)
+        return cls(pack, seed or fresh_seed(), load_quiz(pack.folder), left_out, explain)
 
     @classmethod
-    def draw(cls, course: Path, name: str, seed: str | None = None) -> Assignment:
+    def draw(
+        cls, course: Path, name: str, seed: str | None = None, *, explain: bool = False
+    ) -> Assignment:
         """The same, with every case drawn."""
-        made = cls.load(course, name, seed)
+        made = cls.load(course, name, seed, explain=explain)
         assert made.specs is not None
         return made
 
@@ -110,6 +121,11 @@ class Assignment:
     def references(self) -> Mapping[str, Reference]:
         """What answers for parts that are not right, when a composition is followed through."""
         return references_of(self.pack)
+
+    @cached_property
+    def finder(self) -> Finder | None:
+        """What looks for the fault in a failed exercise; None where nobody asked for it."""
+        return Finder(self.pack) if self.explain else None
 
     @property
     def max_score(self) -> float:
@@ -173,7 +189,13 @@ def grade_submission(
     submission = chosen.submission
     try:
         if earlier is None:
-            found = evaluate(submission, assignment.specs, open_session, assignment.references)
+            found = evaluate(
+                submission,
+                assignment.specs,
+                open_session,
+                assignment.references,
+                finder=assignment.finder,
+            )
         else:
             found = _again(assignment, submission, open_session, earlier)
         exercises = tuple(found)
@@ -212,7 +234,13 @@ def _again(
     if not earlier.again and kept.keys() >= assignment.pack.exercises.keys():
         return [kept[name] for name in assignment.pack.exercises]
     return evaluate_again(
-        submission, assignment.specs, open_session, assignment.references, kept, earlier.again
+        submission,
+        assignment.specs,
+        open_session,
+        assignment.references,
+        kept,
+        earlier.again,
+        assignment.finder,
     )
 
 

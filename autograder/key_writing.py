@@ -99,6 +99,7 @@ def _spec_to_plain(spec: ExerciseSpec, writer: _Writer) -> dict[str, Any]:
         "memory": spec.limits.memory,
         **_other_limits(spec.limits),
         **({"half_precision": True} if spec.half_precision else {}),
+        **({"show_edits": True} if spec.show_edits else {}),
         **_bound_to_plain(spec.tolerance),
         "parameters": {name: _value_spec(value) for name, value in spec.parameters.items()},
         "returns": [_value_spec(value) for value in spec.returns],

@@ -142,6 +142,7 @@ class Pack:
             half_precision=exercise.half_precision,
             tolerance=exercise.tolerance,
             limits=exercise.limits,
+            show_edits=exercise.show_edits,
         )
 
     def draw_all(

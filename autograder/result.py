@@ -40,8 +40,33 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class Remark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was found of a fault beside the judging of it: advisory, and no part of a score.
+
+    input, expected, got: the smallest input found on which the code is wrong, in words. line,
+    cell, source: the likely place in the student's file. step: what that line should compute.
+    question: about the concept. edit: a repair, only where the author allows it and never in
+    graded work. cluster: the same for all who seem to have made one mistake.
+    """
+
+    input: str = ""
+    expected: str = ""
+    got: str = ""
+    size: int = 0  # numbers in the input
+    line: int | None = None
+    cell: str = ""
+    source: str = ""
+    step: str = ""
+    question: str = ""
+    edit: str = ""
+    cluster: str = ""
+
+
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one exercise earned and why. `score` is None only for infrastructure."""
+    """What one exercise earned and why. `score` is None only for infrastructure.
+
+    remark: left out of the document where there is none.
+    """
 
     name: str
     outcome: ExerciseOutcome
@@ -51,6 +76,7 @@ class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
     misconceptions: tuple[str, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     feedback: str = ""
+    remark: Remark | msgspec.UnsetType = msgspec.UNSET
 
 
 class QuestionResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,7 @@ class Run:
     allow_lower: bool = False
     backup: bool = True
     progress: Kind = "auto"
+    explain: bool = True
 
     @property
     def _shown(self) -> Progress:
@@ -127,12 +128,14 @@ class Run:
     def _load(self, seed: str | None) -> Assignment:
         """The assignment without the cases that are to be left out."""
         if not (self.drop_cases or self.restore_cases):
-            return Assignment.load(self.course, self.assignment, seed)
+            return Assignment.load(self.course, self.assignment, seed, explain=self.explain)
         pack = load_pack(self.course, self.assignment)
         dropped = changed_drops(
             pack, read_drops(self.course, pack), self.drop_cases, self.restore_cases
         )
-        assignment = Assignment.load(self.course, self.assignment, seed, dropped)
+        assignment = Assignment.load(
+            self.course, self.assignment, seed, dropped, explain=self.explain
+        )
         assert assignment.specs is not None  # only what can be drawn is written down later
         return assignment
 

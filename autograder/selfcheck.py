@@ -169,6 +169,7 @@ def _spec_from_plain(plain: dict[str, Any], reader: _Reader, checks: _LazyChecks
         framework=plain["framework"],
         axes_needed=plain["axes_needed"],
         half_precision=plain.get("half_precision", False),
+        show_edits=plain.get("show_edits", False),
         tolerance=_bound_from_plain(plain),
         limits=ExerciseLimits(
             seconds=plain["seconds"], memory=plain["memory"], **plain.get("limits", {})

@@ -212,6 +212,7 @@ class ExerciseSpec:
 
     half_precision: float16 and bfloat16 inputs are judged as such, not as float32.
     tolerance: the author's bound for all cases, see `numerics.Bound`.
+    show_edits: a self-check may show an edit that repairs the code; grading never does.
     """
 
     name: str
@@ -228,6 +229,7 @@ class ExerciseSpec:
     half_precision: bool = False
     tolerance: Bound | None = None
     limits: ExerciseLimits = ExerciseLimits()
+    show_edits: bool = False
     stub_fingerprint: str = ""
 
     def mistake(self, name: str) -> KnownMistake:

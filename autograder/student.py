@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder.cards import Progress
 from autograder.evaluation import evaluate
+from autograder.faults.finding import SELFCHECK_SECONDS, Finder
 from autograder.files import Unreadable
 from autograder.observe.session import Limits, Session
 from autograder.result import ExerciseResult
@@ -138,12 +139,13 @@ def check_folder(
     names: Sequence[str] | None = None,
     file: Path | None = None,
     timeout: float | None = None,
+    explain: bool = True,
 ) -> SelfCheck:
     """Check a folder that holds an assignment, in a spawned process.
 
     names: exercises to check, all by default. file: the file to check instead of the one
-    that would be graded. timeout: seconds for one case. Raises KeyUnusable or Unreadable
-    with a sentence.
+    that would be graded. timeout: seconds for one case. explain: look for a small failing
+    input and the likely line of what is wrong. Raises KeyUnusable or Unreadable with a sentence.
     """
     from autograder.observe.spawned import SpawnedSession
 
@@ -175,7 +177,8 @@ def check_folder(
     def open_session(**own: int) -> Session:
         return SpawnedSession(limits.for_exercise(**own), framework, folder)
 
-    results = tuple(evaluate(chosen.submission, specs, open_session))
+    finder = Finder(seconds=SELFCHECK_SECONDS) if explain else None
+    results = tuple(evaluate(chosen.submission, specs, open_session, finder=finder))
     return SelfCheck(
         folder, key, chosen, results, None if graded is None else graded.submission.path
     )

@@ -24,6 +24,7 @@ def watch_folder(
     names: Sequence[str] | None = None,
     file: Path | None = None,
     timeout: float | None = None,
+    explain: bool = True,
 ) -> int:
     """Check a folder at once and after every save, until Ctrl-C; the exit status of the last.
 
@@ -37,7 +38,7 @@ def watch_folder(
             if saved:
                 out.rule(Text(f"saved at {time.strftime('%H:%M:%S')}"), style="dim")
             try:
-                outcome = check_folder(folder, names, file, timeout)
+                outcome = check_folder(folder, names, file, timeout, explain)
             except (Unreadable, KeyUnusable) as problem:
                 out.print(Text(f"{problem}."))
                 passed = False

@@ -21,6 +21,13 @@ def check(
     timeout: Annotated[
         float | None, typer.Option(min=0.01, help="Seconds for one case of an exercise.")
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain/--no-explain",
+            help="Look for a small failing input and the likely line of what is wrong.",
+        ),
+    ] = True,
     watch: Annotated[
         bool, typer.Option("--watch", help="Check again whenever you save; Ctrl-C ends it.")
     ] = False,
@@ -42,7 +49,7 @@ def check(
     if watch:
         from autograder.watch import watch_folder
 
-        raise typer.Exit(watch_folder(folder, exercise, chosen, timeout))
-    outcome = check_folder(folder, exercise, chosen, timeout)
+        raise typer.Exit(watch_folder(folder, exercise, chosen, timeout, explain))
+    outcome = check_folder(folder, exercise, chosen, timeout, explain)
     print_check(outcome)
     raise typer.Exit(0 if outcome.passed else 1)

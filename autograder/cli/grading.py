@@ -112,6 +112,13 @@ def grade(
     resume: Annotated[
         bool, typer.Option("--resume/--no-resume", help="Keep results that still hold.")
     ] = True,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain/--no-explain",
+            help="Look for the smallest failing input and the likely line of what is wrong.",
+        ),
+    ] = True,
     allow_unsandboxed: Annotated[
         bool,
         typer.Option("--allow-unsandboxed", help="Grade on machines that cannot isolate code."),
@@ -153,5 +160,6 @@ def grade(
         allow_lower=allow_lower,
         backup=backup,
         progress=cast(Kind, progress),
+        explain=explain,
     )
     raise typer.Exit(run.execute())

@@ -27,13 +27,14 @@ class Settings:
     limits: Limits
     seed: str | None
     allow_unsandboxed: bool
+    explain: bool = True
 
 
 class Grader:
     """Grades folders of one assignment; closed when another takes its place, or at exit."""
 
     def __init__(self, course: Path, name: str, settings: Settings) -> None:
-        self.assignment = Assignment.draw(course, name, settings.seed)
+        self.assignment = Assignment.draw(course, name, settings.seed, explain=settings.explain)
         self._stack = ExitStack()
         self._open_session, self.isolation = self._stack.enter_context(
             observer(

@@ -43,6 +43,9 @@ class ObserveAndJudge(NbGraderPreprocessor):
         config=True
     )
     backup = Bool(True, help="Copy the gradebook before a run first writes to it.").tag(config=True)
+    explain = Bool(
+        True, help="Look for the smallest failing input and the likely line of what is wrong."
+    ).tag(config=True)
     seed = Unicode("", help="Draw the cases of this seed; by default a fresh one.").tag(config=True)
 
     @property
@@ -51,7 +54,7 @@ class ObserveAndJudge(NbGraderPreprocessor):
         names = ("memory", "total", "cpu", "output", "files")
         own = {name: getattr(self, name) for name in names}
         limits = replace(DEFAULT_LIMITS, wall=self.timeout, **own)
-        return Settings(limits, self.seed or None, self.allow_unsandboxed)
+        return Settings(limits, self.seed or None, self.allow_unsandboxed, self.explain)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Grade, and write every check cell's outputs."""
