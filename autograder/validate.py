@@ -25,7 +25,8 @@ from autograder.judge import judge, judge_case
 from autograder.likeness import Likeness, likeness
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.program import Observed
-from autograder.quiz import load_quiz
+from autograder.quiz import Question, load_quiz
+from autograder.quiz.guessing import share_of_any_set
 from autograder.separation import separate
 from autograder.source_rules import broken_rules
 from autograder.specification import Case, ExerciseSpec
@@ -34,6 +35,10 @@ Observations = Mapping[str, tuple[Observed, ...]]
 
 # Fewer exercises than this are examined here: a process for them would start for longer.
 WORTH_PROCESSES = 4
+
+# The share of a multiple choice's points that choosing at random may earn before it is remarked on:
+# two right options of six earn 0.06, two of four 0.2.
+MOST_BY_GUESSING = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,16 @@ class ExerciseReport:
 
 @dataclass(frozen=True)
 class PackReport:
-    """One assignment: figures by exercise, and complaints in sentences."""
+    """One assignment: figures by exercise, and complaints in sentences.
+
+    remarks: what an author may want to improve, though nothing is wrong with it.
+    """
 
     assignment: str
     seed: str
     exercises: tuple[ExerciseReport, ...]
     complaints: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def well(self) -> bool:
@@ -87,11 +96,13 @@ def validate(
     """
     packs: dict[str, Pack] = {}
     wanted: dict[str, list[str]] = {}
+    remarks: dict[str, tuple[str, ...]] = {}
     for target in targets or assignments_of(course):
         assignment = target.partition("/")[0]
         if assignment not in packs:
             packs[assignment] = load_pack(course, assignment)
-            load_quiz(packs[assignment].folder)  # raises with a sentence when it is malformed
+            # raises with a sentence when it is malformed
+            remarks[assignment] = _remarks(load_quiz(packs[assignment].folder))
         names = wanted.setdefault(assignment, [])
         names += [name for name in _exercises(packs[assignment], target) if name not in names]
     todo = [(assignment, name) for assignment, names in wanted.items() for name in names]
@@ -109,7 +120,9 @@ def validate(
             found = list(pool.map(_examine_elsewhere, *zip(*work, strict=True)))
     reports = dict(zip(todo, found, strict=True))
     return [
-        _pack_report(assignment, seed, [reports[assignment, name] for name in names])
+        _pack_report(
+            assignment, seed, [reports[assignment, name] for name in names], remarks[assignment]
+        )
         for assignment, names in wanted.items()
     ]
 
@@ -131,9 +144,25 @@ def _exercises(pack: Pack, target: str) -> list[str]:
     return [name] if name else list(pack.exercises)
 
 
-def _pack_report(assignment: str, seed: str, reports: Sequence[ExerciseReport]) -> PackReport:
+def _pack_report(
+    assignment: str, seed: str, reports: Sequence[ExerciseReport], remarks: tuple[str, ...]
+) -> PackReport:
     complaints = (sentence for report in reports for sentence in report.complaints)
-    return PackReport(assignment, seed, tuple(reports), tuple(complaints))
+    return PackReport(assignment, seed, tuple(reports), tuple(complaints), remarks)
+
+
+def _remarks(questions: Sequence[Question]) -> tuple[str, ...]:
+    """Multiple choices that pay those who choose at random."""
+    found = []
+    for question in questions:
+        right = len(question.answer) if question.type == "multiple_choice" else 0
+        wrong = len(question.options) - right
+        if right and (share := share_of_any_set(right, wrong)) > MOST_BY_GUESSING:
+            found.append(
+                f"the question {question.id}: choosing at random earns {share:.2f} of its points, "
+                f"with {right} right options of {right + wrong}; add wrong options"
+            )
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)

@@ -264,8 +264,10 @@ q_layer_shape = None  # the sizes, in brackets
 # weights as they were, in exact arithmetic? Choose all that do.
 #
 # - `"anchor"`: multiply every entry by 2
+# - `"banjo"`: replace every entry above 10 by 10, so that nothing overflows
 # - `"ember"`: subtract from every row its largest entry
 # - `"lilac"`: add 100 to every entry
+# - `"orbit"`: put every column through a softmax beforehand
 # - `"pollen"`: subtract from every column its first entry
 # - `"quarry"`: subtract from every column its mean
 # - `"walrus"`: divide every column by its largest entry

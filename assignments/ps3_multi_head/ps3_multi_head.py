@@ -226,9 +226,11 @@ q_formula_weights = None  # a formula, in quotes, of d, d_k, d_v, h
 # Choose all that does.
 #
 # - `"basil"`: the number that scores are divided by
-# - `"cactus"`: how many weights each query gets
 # - `"ginger"`: the shape of `W_o.weight`
+# - `"jackal"`: the shape of the output
+# - `"marrow"`: how many flops the products of queries and keys take
 # - `"onyx"`: how much memory the scores take
+# - `"pebble"`: how many keys one head shows to a query
 # - `"spruce"`: the number of parameters
 # - `"velour"`: how wide one head is
 q_more_heads = None  # every option that is right, in quotes, with commas between

@@ -253,7 +253,10 @@ q_scores_in_bytes = None  # a number of bytes
 # key. `hidden` is true where a key must not be seen. Which of these lead to the right weights,
 # with 0 for every hidden key? Choose all that do.
 #
+# - `"beetle"`: `torch.softmax(scores.masked_fill(hidden, -1000), dim=-1)`
 # - `"cello"`: `torch.softmax(scores * ~hidden, dim=-1)`
+# - `"gourd"`: `torch.exp(scores) * ~hidden / (torch.exp(scores) * ~hidden).sum(dim=-1,
+#   keepdim=True)`
 # - `"mango"`: `torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-1)`
 # - `"pixel"`: `torch.softmax(scores.masked_fill(hidden, -1e9), dim=-1)`
 # - `"rowan"`: `torch.softmax(scores.float().masked_fill(hidden, -1e9), dim=-1).half()`

@@ -346,7 +346,9 @@ q_number_of_patches = None  # a number
 # An image is moved by one pixel. Apart from the borders, which of these layers are sure to give
 # the same output, moved by one pixel? (Nothing is added to tell positions.) Choose all that are.
 #
+# - `"basin"`: a linear layer from all pixels at once to all pixels of the output
 # - `"cliff"`: attention in a sliding window, pixels as tokens
+# - `"quill"`: max pooling over blocks of 2 x 2
 # - `"raven"`: attention inside of fixed windows, pixels as tokens
 # - `"sage"`: a convolution with stride 1
 # - `"thorn"`: a convolution with stride 2

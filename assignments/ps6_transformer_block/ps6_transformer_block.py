@@ -411,8 +411,11 @@ q_permuted_weights = None  # a list of rows
 #
 # - `"bobbin"`: `linear1`, ReLU and `linear2`, applied to each token
 # - `"canyon"`: the mean over the tokens
+# - `"ferret"`: a convolution of kernel size 3 along the tokens
+# - `"gopher"`: self-attention with a bias for each distance between query and key
 # - `"jasper"`: self-attention with a causal mask
 # - `"lentil"`: self-attention without a mask
+# - `"nugget"`: sorting the tokens by their first feature
 # - `"puffin"`: adding sinusoidal positions
 # - `"sorrel"`: layer norm
 q_equivariant_ones = None  # every option that is right, in quotes, with commas between

@@ -129,21 +129,26 @@ class MultipleChoice:
         return ", ".join(question.answer)
 
     def judge(self, question: Question, answer: tuple[str, ...]) -> Verdict:
-        """right chosen / right - wrong chosen / (right or wrong, whichever are fewer), at least 0.
-
-        With one right option of four, choosing it and one more is worth nothing; so is
-        choosing all, however many are right.
-        """
+        """As `net_credit` has it; what was chosen and is wrong is named, and what is missing."""
         right = set(question.answer)
+        wrong = len(question.options) - len(right)
         chosen_wrong = [o for o in question.options if o.id in answer and o.id not in right]
         missed = [o for o in question.options if o.id in right and o.id not in answer]
-        fewer = min(len(right), len(question.options) - len(right))
-        credit = (len(right) - len(missed)) / len(right) - len(chosen_wrong) / fewer
+        credit = net_credit(len(right) - len(missed), len(chosen_wrong), len(right), wrong)
         notes = [note for option in chosen_wrong for note in _on_wrong(option)]
         if missed:
             verb = "is" if len(missed) == 1 else "are"
             notes.append(f"{_listed(missed)} {verb} right too.")
-        return Verdict(max(0.0, credit), tuple(notes))
+        return Verdict(credit, tuple(notes))
+
+
+def net_credit(right_chosen: int, wrong_chosen: int, right: int, wrong: int) -> float:
+    """right chosen / right - wrong chosen / (right or wrong, whichever are fewer), at least 0.
+
+    With one right option of four, choosing it and one more is worth nothing; so is choosing
+    all, however many are right.
+    """
+    return max(0.0, right_chosen / right - wrong_chosen / min(right, wrong))
 
 
 def _on_wrong(option: Option) -> tuple[str, ...]:

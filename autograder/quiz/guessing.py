@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from math import comb
 from typing import Any
 
+from autograder.quiz.choices import net_credit
 from autograder.quiz.kinds import KINDS
 from autograder.quiz.questions import Question
 
@@ -67,6 +69,19 @@ def guess(question: Question, rng: random.Random) -> Any:
             factors = ["2", *(symbol.name for symbol in question.symbols)]
             return " * ".join(rng.choices(factors, k=rng.randint(1, 3)))
     return _size(rng)
+
+
+def share_of_any_set(right: int, wrong: int) -> float:
+    """The share of the points that a set of options earns, any set but the empty one as likely.
+
+    right, wrong: how many options are. Exact: a sum over how many of each are chosen.
+    """
+    total = sum(
+        comb(right, found) * comb(wrong, taken) * net_credit(found, taken, right, wrong)
+        for found in range(right + 1)
+        for taken in range(wrong + 1)
+    )
+    return total / ((1 << (right + wrong)) - 1)
 
 
 def _size(rng: random.Random) -> int:

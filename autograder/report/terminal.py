@@ -188,6 +188,8 @@ def print_validation(report: PackReport, *, matrix: bool = False) -> None:
             out.print(_matrix(item))
     for complaint in report.complaints:
         out.print(Text(f"- {complaint}"))
+    for remark in report.remarks:
+        out.print(Text(f"- remark: {remark}"))
     names = report.exercises
     out.print(
         f"{sum(i.reference_passes for i in names)} of {len(names)} references pass, "

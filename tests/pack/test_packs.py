@@ -20,7 +20,7 @@ ASSIGNMENTS = assignments_of(COURSE)
 )
 def test_a_pack_is_well(assignment, seed):
     report = validate_pack(COURSE, assignment, seed)
-    assert report.complaints == ()
+    assert report.complaints == report.remarks == ()
     assert report.well
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
 from tests.pack.quiz_numbers import PS1, PS3, PS4, PS5, PS6, QUESTIONS, reference, size_of
 
@@ -71,7 +72,9 @@ class TestChoicesOfPs1:
         assert right_option(PS1, "sure_queries") == "`W_v`, and no other"
 
     def test_which_changes_do_no_harm(self):
-        softmax, scores = reference(PS1, "softmax"), np.random.default_rng(0).normal(size=(5, 3))
+        softmax = reference(PS1, "softmax")
+        scores = 10 * np.random.default_rng(0).normal(size=(5, 3))
+        assert (scores > 10).any()
         changed = {
             "subtract from every column its mean": scores - scores.mean(0),
             "subtract from every row its largest entry": scores - scores.max(1, keepdims=True),
@@ -79,9 +82,12 @@ class TestChoicesOfPs1:
             "divide every column by its largest entry": scores / scores.max(0),
             "multiply every entry by 2": 2 * scores,
             "subtract from every column its first entry": scores - scores[0],
+            "replace every entry above 10 by 10, so that nothing overflows": scores.clip(max=10),
+            "put every column through a softmax beforehand": softmax(scores),
         }
         same = {text: np.allclose(softmax(s), softmax(scores)) for text, s in changed.items()}
         judged(PS1, "harmless_shifts", same)
+        assert np.ptp(softmax(softmax(np.array([[1.0], [0.0], [0.0], [0.0]])))) < 0.1
 
 
 class TestChoicesOfLaterSets:
@@ -115,13 +121,19 @@ class TestSeveral:
         x = torch.zeros(1, 6, 512)
         seen = {}
         for h, layer in layers.items():
-            width = reference(PS3, "split_heads")(x, h).shape[-1]
-            weights = layer(x)[1]
+            split = reference(PS3, "split_heads")(x, h)
+            width = split.shape[-1]
+            output, weights = layer(x)
+            with FlopCounterMode(display=False) as flops:
+                split @ split.mT
+            assert flops.get_total_flops() == 2 * 6**2 * 512
             seen[h] = {
                 "the number of parameters": size_of(layer),
                 "how wide one head is": width,
                 "the shape of `W_o.weight`": layer.W_o.weight.shape,
-                "how many weights each query gets": weights[0, :, 0].numel(),
+                "how many flops the products of queries and keys take": flops.get_total_flops(),
+                "the shape of the output": output.shape,
+                "how many keys one head shows to a query": weights[0, 0, 0].numel(),
                 "how much memory the scores take": weights.nbytes,
                 "the number that scores are divided by": math.sqrt(width),
             }
@@ -148,6 +160,8 @@ class TestSeveral:
             close = torch.allclose(got.double(), expected, atol=1e-3)
             verdicts[text] = close and not got[hidden].any()
         judged(PS4, "hides_safely", verdicts)
+        ends = torch.exp(torch.tensor([11.0, 12.0]).half()).isinf()
+        assert ends.tolist() == [False, True]
 
     def test_an_image_moved_by_one_pixel(self):
         generator = torch.Generator().manual_seed(0)
@@ -155,6 +169,7 @@ class TestSeveral:
         moved = image.roll(1, dims=1)
         kernel = torch.randn(4, 4, 3, generator=generator, dtype=torch.float64)
         patch = torch.randn(4, 16, generator=generator, dtype=torch.float64)
+        dense = torch.randn(96, 96, generator=generator, dtype=torch.float64)
 
         def fixed(x):
             parts = [x.reshape(6, 4, 4)] * 3
@@ -169,6 +184,9 @@ class TestSeveral:
                 lambda x: reference(PS5, "local_attention")(x, x, x, 2),
             "cutting into patches of 4 x 4 and projecting each":
                 lambda x: x.reshape(1, 6, 16) @ patch.T,
+            "max pooling over blocks of 2 x 2": lambda x: functional.max_pool1d(x.mT, 2).mT,
+            "a linear layer from all pixels at once to all pixels of the output":
+                lambda x: (x.reshape(1, 96) @ dense).reshape(1, 24, 4),
         }  # fmt: skip
         verdicts = {}
         for text, layer in layers.items():
@@ -186,6 +204,8 @@ class TestSeveralOfPs6:
         block = reference(PS6, "EncoderBlock")(8, 2, 16).double().eval()
         attend, mask = block.attention, torch.ones(5, 5).tril().bool()
         x, order = torch.randn(5, 8, dtype=torch.float64), torch.tensor([3, 0, 4, 1, 2])
+        table, kernel = torch.randn(1, 9).double(), torch.randn(8, 8, 3).double()
+        bias = reference(PS5, "relative_position_bias")(table, 5, 5)[0]
         functions = {
             "layer norm": block.norm1,
             "the mean over the tokens": lambda x: x.mean(0, keepdim=True),
@@ -195,10 +215,15 @@ class TestSeveralOfPs6:
             "self-attention without a mask": lambda x: attend(x[None])[0][0],
             "adding sinusoidal positions":
                 lambda x: x + reference(PS5, "sinusoidal_positions")(5, 8),
+            "a convolution of kernel size 3 along the tokens":
+                lambda x: functional.conv1d(x.T, kernel, padding=1).T,
+            "self-attention with a bias for each distance between query and key":
+                lambda x: torch.softmax(x @ x.T / math.sqrt(8) + bias, -1) @ x,
+            "sorting the tokens by their first feature": lambda x: x[x[:, 0].argsort()],
         }  # fmt: skip
         verdicts = {
             text: f(x).shape[0] == 5 and equivariant(f, x, order) for text, f in functions.items()
         }
         judged(PS6, "equivariant_ones", verdicts)
-        mean = functions["the mean over the tokens"]
-        assert torch.allclose(mean(x[order]), mean(x))  # invariant
+        for name in ("the mean over the tokens", "sorting the tokens by their first feature"):
+            assert torch.allclose(functions[name](x[order]), functions[name](x)), name  # invariant

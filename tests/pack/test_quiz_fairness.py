@@ -3,14 +3,18 @@
 And what the course promises of its quizzes: how many questions, of which types, each explained.
 """
 
+import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from statistics import fmean
 
 import pytest
 
 from autograder.pack import assignments_of
 from autograder.quiz import load_quiz
+from autograder.quiz.guessing import guess, share_of_any_set
 from tests.pack.quiz_numbers import COURSE
+from tests.unit.quizzes import judged
 
 SETS = {name: load_quiz(COURSE / "solutions" / name) for name in assignments_of(COURSE)}
 ALL = [(name, question) for name, questions in SETS.items() for question in questions]
@@ -108,6 +112,30 @@ def test_how_many_are_right_of_several_varies():
         if question.type == "multiple_choice"
     }
     assert len(counts) >= 3
+
+
+def test_guessing_earns_next_to_nothing_of_several(capsys):
+    """What a random set of options earns on average, exactly; of other types by 200 guesses."""
+    shares = {}
+    for _, question in ALL:
+        if question.type == "multiple_choice":
+            right = len(question.answer)
+            shares[question.id] = share_of_any_set(right, len(question.options) - right)
+    rng, others = random.Random(1), defaultdict(list)
+    for _, question in ALL:
+        if question.type in ("single_choice", "ordering", "matching"):
+            others[question.type] += [
+                judged(question, repr(guess(question, rng)), f"g{number}").score / question.points
+                for number in range(200)
+            ]
+    with capsys.disabled():
+        print("\nmean share of the points of the course's questions that a guesser earns, by type:")
+        each = ", ".join(f"{name} {share:.3f}" for name, share in shares.items())
+        print(f"  multiple_choice: {fmean(shares.values()):.3f} ({each})")
+        for kind, found in others.items():
+            print(f"  {kind}: {fmean(found):.3f}")
+    assert max(shares.values()) < 0.065
+    assert fmean(shares.values()) < 0.055
 
 
 @each

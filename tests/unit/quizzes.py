@@ -25,6 +25,9 @@ EVERY_TYPE = r"""
     - {id: amber, text: not negative}
     - {id: birch, text: symmetric, misconception: Not so., hint: "Try one?"}
     - {id: delta, text: linear, misconception: No exp is linear.}
+    - {id: ebony, text: on the diagonal largest, misconception: Keys need not prefer themselves.}
+    - {id: fjord, text: at least 1 / n, misconception: That is their mean.}
+    - {id: grove, text: sums to 1 down a column, misconception: A key may get more., hint: "Why?"}
   answer: [cedar, amber]
   explanation: A distribution.
 - id: memory

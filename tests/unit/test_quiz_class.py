@@ -213,23 +213,39 @@ def test_what_a_guesser_earns(assignment, capsys):
             assert result.outcome != "unreadable", result.message
             shares.setdefault(question.type, []).append(result.score / question.points)
     means = {kind: statistics.fmean(found) for kind, found in shares.items()}
-    # before the floor: choosing each option or not, by a coin
-    facts = next(q for q in assignment.questions if q.type == "multiple_choice")
-    right = set(facts.answer)
-    plain = [
-        len(part & right) / 2 - len(part - right) / 2
-        for size in range(5)
-        for part in map(set, itertools.combinations([o.id for o in facts.options], size))
-    ]
     with capsys.disabled():
         print("\nmean share of the points that a guesser earns, by type:")
         for kind, mean in means.items():
-            more = f" (before the floor: {statistics.fmean(plain):.3f})" if len(kind) == 15 else ""
-            print(f"  {kind}: {mean:.3f}{more}")
+            print(f"  {kind}: {mean:.3f}")
     assert set(means) == set(TYPES)
-    assert statistics.fmean(plain) == 0
-    # exactly 0.2: a floor at 0 leaves the lucky ones their points
-    assert means["multiple_choice"] == pytest.approx(0.2, abs=0.06)
+    # exactly 4.5/127, see below: a floor at 0 leaves the lucky ones their points
+    assert means["multiple_choice"] == pytest.approx(0.035, abs=0.03)
     assert means["ordering"] < 0.15 and means["matching"] < 0.2
     for kind in ("number", "shape", "matrix", "expression"):
         assert means[kind] < 0.05, kind
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "share"),
+    [
+        # by hand, over the sets that earn something
+        (1, 3, 1 / 15),              # the right one alone
+        (2, 2, (1 + 2 * 0.5 + 2 * 0.5) / 15),  # both; one of them; both and one wrong one
+        (2, 5, (1 + 2 * 0.5 + 5 * 0.5) / 127),
+        (3, 5, (1 + 3 * 2 / 3 + 3 * 1 / 3 + 5 * 2 / 3 + 3 * 5 / 3 + 10 / 3) / 255),
+    ],
+)  # fmt: skip
+def test_what_any_set_of_options_earns(right, wrong, share):
+    assert guessing.share_of_any_set(right, wrong) == pytest.approx(share)
+
+
+def test_any_set_of_options_by_judging_each(assignment):
+    facts = next(q for q in assignment.questions if q.type == "multiple_choice")
+    ids = [option.id for option in facts.options]
+    scores = [
+        judged(facts, repr(", ".join(part))).score / facts.points
+        for size in range(1, len(ids) + 1)
+        for part in itertools.combinations(ids, size)
+    ]
+    exact = guessing.share_of_any_set(len(facts.answer), len(ids) - len(facts.answer))
+    assert statistics.fmean(scores) == pytest.approx(exact) == pytest.approx(4.5 / 127)

@@ -147,6 +147,7 @@ class TestCredit:
             ("birch", 0.0),
             ("birch, delta", 0.0),
             ("cedar, amber, birch, delta", 0.0),
+            ("cedar, amber, birch, delta, ebony, fjord, grove", 0.0),
         ],
     )
     def test_multiple_choice_is_net_correct(self, quiz, chosen, credit):
@@ -292,7 +293,7 @@ class TestWords:
 FAULTS = [
     ("answer: [cedar, amber]", "answer: [cedar, oak]", "facts", "the answer oak is none of its"),
     ("answer: [cedar, amber]", "answer: [cedar, cedar]", "facts", "the answer names cedar twice"),
-    ("answer: [cedar, amber]", "answer: [cedar, amber, birch, delta]", "facts",
+    ("answer: [cedar, amber]", "answer: [cedar, amber, birch, delta, ebony, fjord, grove]", "facts",
      "every option is right; add a wrong one"),
     ("answer: [cedar, amber]", "answer: cedar", "facts", "answer is no list; write them as [a, b]"),
     ("{id: birch, text: symmetric", "{id: a b, text: symmetric", "facts",

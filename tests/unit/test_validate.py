@@ -7,6 +7,7 @@ import pytest
 
 from autograder.exercise import AuthoringError
 from autograder.pack import CourseNotFound
+from autograder.report.terminal import print_validations
 from autograder.validate import to_json, validate, validate_pack
 from tests.unit import courses
 
@@ -19,6 +20,29 @@ CASE = """
 @double.case("more numbers"{options})
 def more(rng):
     return {{"x": rng.normal(size=4)}}
+"""
+
+QUIZ = """
+- id: half
+  type: multiple_choice
+  points: 1
+  prompt: Which are even?
+  options: [{id: oak, text: "2"}, {id: elm, text: "4"}, {id: ash, text: "3"}, {id: fir, text: "5"}]
+  answer: [oak, elm]
+  explanation: Two divides them.
+- id: third
+  type: multiple_choice
+  points: 1
+  prompt: Which are odd?
+  options:
+    - {id: oak, text: "3"}
+    - {id: elm, text: "5"}
+    - {id: ash, text: "2"}
+    - {id: fir, text: "4"}
+    - {id: bay, text: "6"}
+    - {id: yew, text: "8"}
+  answer: [oak, elm]
+  explanation: Two does not divide them.
 """
 
 
@@ -111,6 +135,20 @@ def test_targets_and_order(tmp_path):
         validate(course, [f"{courses.NAME}/tripled"])
     with pytest.raises(CourseNotFound, match="no assignment called ps9"):
         validate(course, ["ps9"])
+
+
+def test_a_multiple_choice_that_pays_guessers_is_remarked_on(tmp_path, capsys):
+    """Which does not make the pack weak: an author may have reasons."""
+    course = courses.make_course(tmp_path)
+    (course / "solutions" / courses.NAME / "quiz.yaml").write_text(QUIZ, "utf-8")
+    (report,) = validate(course, [courses.NAME], "1")
+    assert report.well
+    assert report.remarks == (
+        "the question half: choosing at random earns 0.20 of its points, with 2 right options of "
+        "4; add wrong options",
+    )
+    print_validations([report])
+    assert "- remark: the question half: choosing at random" in capsys.readouterr().out
 
 
 def test_reports_for_programs(tmp_path):
