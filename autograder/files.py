@@ -1,13 +1,17 @@
 """Bytes of a submission into cells of source code, whatever state the file is in.
 
 A notebook's stored outputs are skipped by the decoder. What cannot be read gets one
-sentence that says what to hand in instead.
+sentence that says what to hand in instead. Nothing is parsed as Python here.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import os
 import re
 import tokenize
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -27,6 +31,73 @@ _NOT_FOR_SOURCE = ("idna", "punycode", "undefined", "unicode_escape", "raw_unico
 
 class Unreadable(Exception):
     """The file cannot be graded; the message says why and what to hand in instead."""
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A notebook or a module as it was read. `made_from` is set on notebooks of our own making."""
+
+    path: Path
+    kind: str
+    sha256: str
+    cells: tuple[Cell, ...] = field(repr=False)
+    made_from: str | None = None
+
+
+@dataclass(frozen=True)
+class Handed:
+    """The files of one student that may count, the notebook first; those that cannot be read too.
+
+    nothing: what to say where none of them counts.
+    """
+
+    files: tuple[ReadFile | Unreadable, ...] = ()
+    nothing: str = ""
+
+
+def hand_in(folder: Path, assignment: str) -> Handed:
+    """Read what lies in a student's folder."""
+    files: list[ReadFile | Unreadable] = []
+    for suffix in (".ipynb", ".py"):
+        path = folder / f"{assignment}{suffix}"
+        if os.path.lexists(path):
+            try:
+                files.append(read_file(path))
+            except Unreadable as problem:
+                files.append(Unreadable(str(problem)))  # without what it was raised over
+    is_there = any(isinstance(file, Unreadable) or file.made_from is None for file in files)
+    return Handed(tuple(files), "" if is_there else _nothing_found(folder, assignment))
+
+
+def read_file(path: Path) -> ReadFile:
+    """Read a notebook or a module into cells; Unreadable when it cannot be graded."""
+    data = read_bytes(path)
+    if path.suffix == ".ipynb":
+        cells, made_from = notebook_cells(path, data)
+        kind = "notebook"
+    else:
+        refuse_long(path, len(data) // 4)  # a character has four bytes at most
+        cells, made_from, kind = [Cell(path.name, decode_module(path, data))], None, "module"
+    refuse_long(path, sum(len(cell.source) for cell in cells))
+    return ReadFile(path, kind, hashlib.sha256(data).hexdigest(), tuple(cells), made_from)
+
+
+def _nothing_found(folder: Path, assignment: str) -> str:
+    message = f"no {assignment}.ipynb or {assignment}.py was handed in"
+    not_theirs = {folder / f"{assignment}.ipynb", folder / f"test_{assignment}.py"}
+    try:
+        others = [
+            path.relative_to(folder)
+            for path in sorted(itertools.chain(folder.glob("*"), folder.glob("*/*")))
+            if path.suffix.lower() in (".ipynb", ".py") and path not in not_theirs
+        ]
+    except OSError:
+        others = []
+    if others:
+        wrong = "under the right name" if others[0].name == str(others[0]) else "outside the folder"
+        shown = ", ".join(one_line(str(path), 80) for path in others[:3])
+        message += f"; found {shown}: hand it in {wrong}"
+    return message
 
 
 def refuse_long(path: Path, characters: int) -> None:

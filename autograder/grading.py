@@ -14,7 +14,7 @@ from autograder import __version__
 from autograder.case_drops import Drops, read_drops
 from autograder.evaluation import evaluate, evaluate_again
 from autograder.faults.finding import Finder
-from autograder.files import Unreadable
+from autograder.files import Handed, Unreadable, hand_in
 from autograder.judge import infrastructure, missing
 from autograder.observe.session import Limits
 from autograder.observing import OpenSession
@@ -33,7 +33,7 @@ from autograder.result import (
 )
 from autograder.specification import ExerciseSpec
 from autograder.stubs import given_cell
-from autograder.submission import Chosen, Submission, choose
+from autograder.submission import Chosen, Submission, choose_from
 from autograder.versions import Basis, bases_of, quiz_basis
 
 # What a submission may use unless the command line says otherwise. Cases take milliseconds;
@@ -138,14 +138,19 @@ class Assignment:
         exercises = self.pack.exercises.values()
         return "torch" if any(exercise.framework == "torch" for exercise in exercises) else "numpy"
 
-    def choose(self, folder: Path) -> Chosen:
-        """The file of a student's folder that counts; Unreadable when none does."""
+    def handed(self, folder: Path) -> Handed:
+        """What lies in a student's folder, read and not parsed."""
         for link in (folder, folder.parent):
             if link.is_symlink():  # it would show, and grade, somebody else's work
-                raise Unreadable(f"{link.name} is a link; hand in the files themselves")
+                return Handed(nothing=f"{link.name} is a link; hand in the files themselves")
+        return hand_in(folder, self.name)
+
+    def choose(self, folder: Path | Handed) -> Chosen:
+        """The file of a student's folder that counts; Unreadable when none does."""
+        handed = folder if isinstance(folder, Handed) else self.handed(folder)
         names = list(self.pack.exercises)
         variables = [question.variable for question in self.questions]
-        chosen = choose(folder, self.name, names, variables)
+        chosen = choose_from(handed, self.name, names, variables)
         return replace(chosen, submission=self._with_gifts(chosen.submission))
 
     def _with_gifts(self, submission: Submission) -> Submission:
@@ -172,14 +177,15 @@ class Earlier:
 def grade_submission(
     assignment: Assignment,
     student: str,
-    folder: Path,
+    folder: Path | Handed,
     open_session: OpenSession,
     isolation: Isolation,
     earlier: Earlier | None = None,
 ) -> SubmissionResult:
     """Grade what lies in a student's folder. Never raises for anything that a student did.
 
-    earlier: what need not be observed, where the submission was graded before.
+    folder: what was read of it, where that was done elsewhere. earlier: what need not be
+    observed, where the submission was graded before.
     """
     start = time.monotonic()
     try:
@@ -273,6 +279,25 @@ def _unreadable(
         exercises=tuple(missing(spec) for spec in assignment.specs),
         questions=questions,
         messages=(message,),
+    )
+
+
+def ungraded(
+    assignment: Assignment, student: str, reason: str, isolation: Isolation
+) -> SubmissionResult:
+    """A submission that a fault of ours kept from being graded. It is not looked at for this."""
+    exercises = assignment.pack.exercises.values()
+    return SubmissionResult(
+        student=student,
+        file=None,
+        sha256=None,
+        outcome="infrastructure",
+        isolation=isolation,
+        score=None,
+        max_score=assignment.max_score,
+        seconds=0.0,
+        exercises=tuple(infrastructure(exercise, reason) for exercise in exercises),
+        messages=(f"could not be graded, through no fault of the student's: {reason}",),
     )
 
 

@@ -15,6 +15,7 @@ from autograder import wording
 from autograder.checks import Check, is_for, run_check
 from autograder.comparison import judge_values
 from autograder.diagnose import Diagnosis, diagnose
+from autograder.exercise import Exercise
 from autograder.form import Fault, Step, judge_form
 from autograder.likeness import CaseOutcome as CaseOutcome
 from autograder.observe.session import Stopped
@@ -292,7 +293,7 @@ def missing(spec: ExerciseSpec) -> ExerciseResult:
     )
 
 
-def infrastructure(spec: ExerciseSpec, message: str) -> ExerciseResult:
+def infrastructure(spec: ExerciseSpec | Exercise, message: str) -> ExerciseResult:
     """The result of an exercise that we could not grade, which costs no point."""
     return ExerciseResult(
         name=spec.name,

@@ -25,7 +25,7 @@ from autograder.opening import CannotGrade, observer
 from autograder.pack import load_pack
 from autograder.progress import Kind, Progress
 from autograder.regrading import Regrade, Wish, only
-from autograder.result import Isolation, ResultDocument, encode
+from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
 from autograder.results_view import clean
 
 
@@ -59,6 +59,7 @@ class Run:
     backup: bool = True
     progress: Kind = "auto"
     explain: bool = True
+    scheduler: str | None = None
 
     @property
     def _shown(self) -> Progress:
@@ -98,6 +99,11 @@ class Run:
 
     def _grade(self) -> tuple[ResultDocument, Regrade, Journal]:
         limits = self._limits()
+        if self.workers is not None and self.scheduler not in (None, "local"):
+            raise CannotGrade(
+                f"--workers {self.workers} is for this machine, and a cluster has those that "
+                "joined it; leave it out"
+            )
         submissions = self._submissions()
         self._refuse_unwritable()
         journal = Journal.beside(self.json_file, self.course, self.assignment)
@@ -108,16 +114,14 @@ class Run:
         regrade = self._regrade(assignment, submissions, journal, limits)
         total, todo = len(regrade.entries.keys() | regrade.todo.keys()), regrade.todo
         with (
-            self._observer(regrade, limits) as (open_session, isolation),
+            self._stream(regrade, limits) as (stream, isolation),
             journal,
             self._shown.stage("grading", total, total - len(todo)) as advance,
         ):
-            for result in grade_class(
-                assignment, todo, open_session, isolation, self._workers(), regrade.earlier
-            ):
+            for result in stream:
                 journal.add(regrade.settle(result))
                 advance(result)
-        finished = document(assignment, regrade.results(), isolation)
+        finished = document(assignment, regrade.results(), isolation())
         if self.json_file is not None:
             write_whole(self.json_file, encode(finished))
         self._write_gradebook(finished)
@@ -203,6 +207,34 @@ class Run:
         }
         changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         return replace(DEFAULT_LIMITS, **changed)
+
+    @contextmanager
+    def _stream(
+        self, regrade: Regrade, limits: Limits
+    ) -> Iterator[tuple[Iterator[SubmissionResult], Callable[[], Isolation]]]:
+        """Results as they complete, and how strong the walls were, to be asked at the end."""
+        assignment, todo, earlier = regrade.assignment, regrade.todo, regrade.earlier
+        if self.scheduler is None or not regrade.observes:
+            with self._observer(regrade, limits) as (open_session, isolation):
+                workers = self._workers()
+                yield (
+                    grade_class(assignment, todo, open_session, isolation, workers, earlier),
+                    lambda: isolation,
+                )
+            return
+        from autograder.cluster import cluster_stream
+
+        with cluster_stream(
+            self.scheduler,
+            self.course,
+            assignment,
+            limits,
+            self.allow_unsandboxed,
+            self._workers(),
+            todo,
+            earlier,
+        ) as found:
+            yield found
 
     @contextmanager
     def _observer(

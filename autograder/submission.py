@@ -9,21 +9,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import hashlib
-import itertools
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from autograder.files import (
-    Unreadable,
-    decode_module,
-    notebook_cells,
-    read_bytes,
-    refuse_long,
-)
+from autograder.files import Handed, ReadFile, Unreadable, hand_in, read_file
 from autograder.parsing import BrokenCell, Cell, Statement, parse
 from autograder.syntax import (
     Imported,
@@ -211,23 +202,19 @@ class Submission:
 
 def read(path: Path) -> Submission:
     """Read a notebook or a module; Unreadable when it cannot be graded."""
-    data = read_bytes(path)
-    if path.suffix == ".ipynb":
-        cells, made_from = notebook_cells(path, data)
-        kind = "notebook"
-    else:
-        refuse_long(path, len(data) // 4)  # a character has four bytes at most
-        cells, made_from, kind = [Cell(path.name, decode_module(path, data))], None, "module"
-    refuse_long(path, sum(len(cell.source) for cell in cells))
-    statements, broken = parse(cells, kind)
+    return _parsed(read_file(path))
+
+
+def _parsed(file: ReadFile) -> Submission:
+    statements, broken = parse(file.cells, file.kind)
     return Submission(
-        path=path,
-        kind=kind,
-        sha256=hashlib.sha256(data).hexdigest(),
-        cells=tuple(cells),
+        path=file.path,
+        kind=file.kind,
+        sha256=file.sha256,
+        cells=file.cells,
         statements=tuple(statements),
         broken=tuple(broken),
-        made_from=made_from,
+        made_from=file.made_from,
     )
 
 
@@ -255,24 +242,25 @@ def choose(
     Both present: the one that was worked on; the notebook when both were. Unreadable when
     there is none, or when what counts cannot be read.
     """
+    return choose_from(hand_in(folder, assignment), assignment, exercises, answers)
+
+
+def choose_from(
+    handed: Handed, assignment: str, exercises: Iterable[str], answers: Iterable[str]
+) -> Chosen:
+    """The same of files that were read before, perhaps on another machine."""
     exercises, answers = tuple(exercises), tuple(answers)
-    found: list[Submission] = []
-    problems: list[Unreadable] = []
-    for suffix in (".ipynb", ".py"):
-        path = folder / f"{assignment}{suffix}"
-        if os.path.lexists(path):
-            try:
-                submission = read(path)
-            except Unreadable as problem:
-                problems.append(problem)
-                continue
-            if submission.made_from is None:
-                found.append(submission)
+    problems = [file for file in handed.files if isinstance(file, Unreadable)]
+    found = [
+        _parsed(file)
+        for file in handed.files
+        if isinstance(file, ReadFile) and file.made_from is None
+    ]
     touched = [item for item in found if is_touched(item, exercises, answers)]
     if problems and not touched:
         raise problems[0]  # the other file is as it was released: this one was worked on
     if not found:
-        raise Unreadable(_nothing_found(folder, assignment))
+        raise Unreadable(handed.nothing)
     chosen = (touched or found)[0]
     messages = [str(problem) for problem in problems]
     if problems:
@@ -299,21 +287,3 @@ def _is_open(node: ast.expr) -> bool:
         return False
     text = node.value
     return text is None or text is ... or (isinstance(text, str) and not text.strip())
-
-
-def _nothing_found(folder: Path, assignment: str) -> str:
-    message = f"no {assignment}.ipynb or {assignment}.py was handed in"
-    not_theirs = {folder / f"{assignment}.ipynb", folder / f"test_{assignment}.py"}
-    try:
-        others = [
-            path.relative_to(folder)
-            for path in sorted(itertools.chain(folder.glob("*"), folder.glob("*/*")))
-            if path.suffix.lower() in (".ipynb", ".py") and path not in not_theirs
-        ]
-    except OSError:
-        others = []
-    if others:
-        wrong = "under the right name" if others[0].name == str(others[0]) else "outside the folder"
-        shown = ", ".join(one_line(str(path), 80) for path in others[:3])
-        message += f"; found {shown}: hand it in {wrong}"
-    return message

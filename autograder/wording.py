@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.exercise import Exercise
 from autograder.numerics import Difference
 from autograder.observe.protocol import Array
 from autograder.program import Call, Generator, Raised
@@ -275,7 +276,7 @@ def missing(spec: ExerciseSpec) -> str:
     return f"{spec.name}: {NOT_WRITTEN}."
 
 
-def infrastructure(spec: ExerciseSpec, message: str) -> str:
+def infrastructure(spec: ExerciseSpec | Exercise, message: str) -> str:
     """For a fault of ours."""
     return f"{spec.name}: could not be graded, through no fault of yours.\n  {sentence(message)}"
 

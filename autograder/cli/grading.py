@@ -93,6 +93,12 @@ def grade(
     restore_case: Annotated[
         list[str] | None, typer.Option(help="Let a case that was dropped count again.")
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Grade on a Dask cluster: its scheduler's address, or local to start one here."
+        ),
+    ] = None,
     progress: Annotated[
         str, typer.Option(help="How far it is: bar, lines, json or none; auto fits the output.")
     ] = "auto",
@@ -161,5 +167,6 @@ def grade(
         backup=backup,
         progress=cast(Kind, progress),
         explain=explain,
+        scheduler=scheduler,
     )
     raise typer.Exit(run.execute())

@@ -11,6 +11,9 @@ import typer
 
 from autograder.cli.app import app, end
 
+# Packages that another extra than `instructor` brings.
+_EXTRAS = {"torch": "torch"} | dict.fromkeys(("dask", "distributed", "cryptography"), "cluster")
+
 
 class Terminated(BaseException):
     """SIGTERM: unwinds like Ctrl-C, so that everything that was opened is closed."""
@@ -43,7 +46,7 @@ def sentence(error: Exception) -> str:
     if usage is not None:
         return f"{usage().rstrip('.')}; see autograder --help"
     if isinstance(error, ModuleNotFoundError):
-        extra = "torch" if error.name == "torch" else "instructor"
+        extra = _EXTRAS.get(error.name or "", "instructor")
         return (
             f"this needs the package {error.name}; install it with "
             f"pip install 'attention-autograder[{extra}]'"
