@@ -22,6 +22,7 @@ from autograder.syntax import (
     assigned,
     called_on,
     definitions,
+    imported_names,
     is_future_import,
     is_main_guard,
     is_star_import,
@@ -136,10 +137,7 @@ class Submission:
         """
         kept = set(self.slice_for(names))
         imported = {
-            name
-            for position in kept
-            if isinstance(self.statements[position].node, (ast.Import, ast.ImportFrom))
-            for name in self.statements[position].binds
+            name for position in kept for name in imported_names(self.statements[position].node)
         }
         used = {name for i in kept for name in self.statements[i].binds | self.statements[i].reads}
         used |= set(names)

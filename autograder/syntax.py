@@ -109,6 +109,20 @@ def is_future_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
+def imported_names(statement: ast.stmt) -> Iterator[str]:
+    """Names that a statement and its branches import: also `try: import torch`."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.split(".")[0]
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)) and not isinstance(
+            node, Node
+        ):
+            todo += ast.iter_child_nodes(node)
+
+
 def definitions(statement: ast.stmt, name: str) -> list[Node]:
     """Defs and classes of that name in a statement and its branches, in order."""
     found: list[Node] = []

@@ -13,7 +13,7 @@ from autograder.pack import Pack, load_pack
 from autograder.quiz import Question, for_student, guessing, load_quiz
 
 ROOT = Path(__file__).parents[1]
-PS = "ps1_numpy_attention"
+PS = "ps3_multi_head"
 SEED = 1
 
 
@@ -21,6 +21,7 @@ SEED = 1
 class Class:
     """Folders in nbgrader's layout, and which of the students are right."""
 
+    assignment: str
     submitted: Path
     right: Mapping[str, bool]
     exercise_points: float  # of the release, without the quiz
@@ -30,14 +31,19 @@ class Class:
         return len(self.right)
 
 
-def make_class(folder: Path, count: int) -> Class:
-    """`count` notebooks made from the release: every second one with one misconception."""
-    pack = load_pack(ROOT, PS)
+def make_class(folder: Path, count: int, assignment: str = PS) -> Class:
+    """`count` notebooks made from the release: every second one with one misconception.
+
+    Those that are right are written as the reference is or in another right way, exercise by
+    exercise, so that not even they are all alike.
+    """
+    pack = load_pack(ROOT, assignment)
+    release = ROOT / "assignments" / assignment
     students = _students(pack, load_quiz(pack.folder), count)
     for student in students:
-        demo.hand_in(student, pack, ROOT / "assignments" / PS, folder / student.name / PS)
+        demo.hand_in(student, pack, release, folder / student.name / assignment)
     right = {student.name: student.kind == "right" for student in students}
-    return Class(folder, right, _points(ROOT / "assignments" / PS / f"{PS}.ipynb"))
+    return Class(assignment, folder, right, _points(release / f"{assignment}.ipynb"))
 
 
 def _points(notebook: Path) -> float:
@@ -52,17 +58,21 @@ def _points(notebook: Path) -> float:
 
 def _students(pack: Pack, questions: Sequence[Question], count: int) -> list[demo.Student]:
     rng = random.Random(SEED)
-    sources = pack.sources
     made = []
     for number in range(count):
-        code = {name: stubs.student_code(source, name, name) for name, source in sources.items()}
+        code = {name: _right(pack, name, rng) for name in pack.exercises}
         kind = "one" if number % 2 else "right"
         if kind == "one":
             name = rng.choice(list(pack.exercises))
             # a public one, since stock nbgrader sees nothing but the public cases
             known = [m.name for m in pack.exercises[name].misconceptions if not m.hidden]
-            code[name] = stubs.student_code(sources[name], rng.choice(known), name)
-        student = f"student{number:03d}"
+            code[name] = stubs.student_code(pack.sources[name], rng.choice(known), name)
+        student = f"student{number:04d}"
         answers = {each.id: guessing.right(for_student(each, student)) for each in questions}
         made.append(demo.Student(student, kind, code, answers, "notebook"))
     return made
+
+
+def _right(pack: Pack, name: str, rng: random.Random) -> str:
+    ways = [name, *(other.name for other in pack.exercises[name].alternatives)]
+    return stubs.student_code(pack.sources[name], rng.choice(ways), name)

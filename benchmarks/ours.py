@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from autograder.observe import worker
 from autograder.observe.session import Answer, Session
 from autograder.opening import observer
 from autograder.result import SubmissionResult
-from benchmarks.course import PS, ROOT, Class
+from benchmarks.course import ROOT, Class
 from benchmarks.processes import Measured, measure
 
 RUN_SEED = "benchmark"  # the same cases in every measurement
@@ -26,8 +27,11 @@ RUN_SEED = "benchmark"  # the same cases in every measurement
 class Ours:
     """`autograder grade` on a class."""
 
+    title = "autograder grade"
+
     def __init__(self, class_: Class, folder: Path, workers: int) -> None:
         self.class_ = class_
+        self.count = class_.size
         self.workers = workers
         self.document: dict[str, Any] = {}
         self._folder = folder
@@ -36,7 +40,8 @@ class Ours:
     def grade(self) -> Measured:
         """The measured command: full cases, nothing kept from an earlier run."""
         json_file = self._folder / "result.json"
-        command = [sys.executable, "-m", "autograder.cli", "grade", PS, "--course", str(ROOT)]
+        command = [sys.executable, "-m", "autograder.cli", "grade", self.class_.assignment]
+        command += ["--course", str(ROOT)]
         command += ["--submitted", str(self.class_.submitted), "--json", str(json_file)]
         command += ["--no-resume", "--workers", str(self.workers), "--seed", RUN_SEED]
         # the code is ours; the isolation that there was stands in the table
@@ -98,15 +103,16 @@ class BareSession:
     For code that is known to be harmless only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._namespace: dict[str, Any] = {"__name__": "submission"}
+        self._clock = clock
 
     def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
         # no stand-ins: they would take the place of the grader's own modules
-        return worker.load(statements, self._namespace, ())
+        return self._clock.timed("calls", worker.load, statements, self._namespace, ())
 
     def run(self, program: dict[str, Any], answer: Answer | None = None) -> Any:
-        return worker.run(program, self._namespace)
+        return self._clock.timed("calls", worker.run, program, self._namespace)
 
     def close(self) -> None:
         self._namespace.clear()
@@ -114,21 +120,36 @@ class BareSession:
 
 @dataclass(frozen=True)
 class Parts:
-    """Seconds: once for a run, and of one submission after the other on one core."""
+    """Seconds: once for a run, and of one submission after the other on one core.
+
+    floor: the calls alone, in one process. judged: with reading and judging.
+    """
 
     once: dict[str, float]
     each: dict[str, float]
     floor: float
+    judged: float
 
 
 def take_apart(class_: Class, workers: int) -> Parts:
     """Where the time goes, measured with one submission at a time."""
+    _use_one_thread()
     once = Clock()
-    assignment: Assignment = once.timed("draw cases", Assignment.draw, ROOT, PS, RUN_SEED)
-    _grade_all(class_, assignment, BareSession)  # expectations are computed when first asked for
-    start = time.perf_counter()
-    _grade_all(class_, assignment, BareSession)
-    floor = (time.perf_counter() - start) / class_.size
+    assignment: Assignment = once.timed(
+        "draw cases", Assignment.draw, ROOT, class_.assignment, RUN_SEED
+    )
+    bare = Clock()
+
+    def in_this_process(**limits: int) -> Session:
+        return BareSession(bare)
+
+    with _silence():  # what a submission prints is its own
+        _grade_all(class_, assignment, in_this_process)  # first uses, which happen once
+        bare.spent.clear()
+        start = time.perf_counter()
+        _grade_all(class_, assignment, in_this_process)
+        judged = (time.perf_counter() - start) / class_.size
+    floor = bare.spent["calls"] / class_.size
 
     opening = observer(assignment, ROOT, DEFAULT_LIMITS, workers, allow_unsandboxed=True)
     open_session, _ = once.timed("start zygotes", opening.__enter__)
@@ -136,14 +157,28 @@ def take_apart(class_: Class, workers: int) -> Parts:
         each = _each(class_, assignment, open_session)
     finally:
         opening.__exit__(None, None, None)
-    return Parts(once.spent, each, floor)
+    return Parts(once.spent, each, floor, judged)
+
+
+def _use_one_thread() -> None:
+    """As a submission's process has it."""
+    with contextlib.suppress(ImportError):
+        import torch
+
+        torch.set_num_threads(1)
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
 
 
 def _each(class_: Class, assignment: Assignment, open_session: OpenSession) -> dict[str, float]:
     clock = Clock()
 
-    def open_timed() -> Session:
-        return TimedSession(clock.timed("spawn", open_session), clock)
+    def open_timed(**limits: int) -> Session:
+        return TimedSession(clock.timed("spawn", lambda: open_session(**limits)), clock)
 
     start = time.perf_counter()
     _grade_all(class_, assignment, open_timed)
@@ -166,4 +201,4 @@ def _grade_all(
 
 
 def _folders(class_: Class) -> list[Path]:
-    return [class_.submitted / student / PS for student in class_.right]
+    return [class_.submitted / student / class_.assignment for student in class_.right]

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from benchmarks.course import PS, ROOT, Class
+from benchmarks.course import ROOT, Class
 from benchmarks.processes import Measured, measure
 
 CONFIGURATION = "c = get_config()  # nothing: nbgrader's defaults\n"
@@ -17,21 +17,26 @@ CONFIGURATION = "c = get_config()  # nothing: nbgrader's defaults\n"
 class Stock:
     """The course, ready for `nbgrader autograde`."""
 
+    title = "nbgrader autograde"
+    workers = 1
+
     def __init__(self, folder: Path, class_: Class, count: int) -> None:
         self.folder = folder
+        self.count = count
+        self._assignment = class_.assignment
         self.right = dict(list(class_.right.items())[:count])
         self._exercise_points = class_.exercise_points
         folder.mkdir(parents=True)
         (folder / "nbgrader_config.py").write_text(CONFIGURATION, "utf-8")
-        shutil.copytree(ROOT / "source" / PS, folder / "source" / PS)
+        shutil.copytree(ROOT / "source" / class_.assignment, folder / "source" / class_.assignment)
         for student in self.right:
             shutil.copytree(class_.submitted / student, folder / "submitted" / student)
         # what autograde needs in its database; not a part of what is measured
-        self._nbgrader("generate_assignment", PS)
+        self._nbgrader("generate_assignment", class_.assignment)
 
-    def autograde(self) -> Measured:
+    def grade(self) -> Measured:
         """The measured command, from the start of its process to the end."""
-        return self._nbgrader("autograde", PS)
+        return self._nbgrader("autograde", self._assignment)
 
     def wrongly_graded(self) -> list[str]:
         """Students whose score is not what their code deserves, or who have none.

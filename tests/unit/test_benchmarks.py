@@ -4,20 +4,24 @@ import json
 
 from autograder.quiz import STUDENT_ID
 from benchmarks import __main__ as benchmarks
+from benchmarks.graders import ratios
+
+PS1 = "ps1_numpy_attention"
 
 
 def test_two_submissions_with_ours_only(tmp_path, capsys):
     figures_file = tmp_path / "latest.json"
-    arguments = ["--submissions", "2", "--stock", "0", "--workers", "1"]
+    arguments = ["--assignment", PS1, "--submissions", "2", "--others", "0", "--workers", "1"]
     assert benchmarks.main([*arguments, "--json", str(figures_file)]) == 0
     figures = json.loads(figures_file.read_text("utf-8"))
     assert figures["submissions"] == 2
-    assert figures["ratio"] is None  # there is nothing to compare with
+    assert figures["ratios"] == []  # there is nothing to compare with
     assert set(figures["graders"]) == {"ours"}
     assert figures["graders"]["ours"]["workers"] == 1
     assert figures["graders"]["ours"]["wrongly_graded"] == []
     assert figures["graders"]["ours"]["peak_mib"] > 0
     assert {"spawn", "load", "calls", "judge and rest"} <= set(figures["parts"]["each_ms"])
+    assert figures["over_floor"] > 0
     printed = capsys.readouterr().out
     for words in ("autograder grade", "per submission", "peak memory", figures["isolation"]):
         assert words in printed
@@ -32,27 +36,51 @@ def _code(path):
 def test_the_class_is_the_same_every_time_and_half_of_it_right(tmp_path):
     from benchmarks.course import make_class
 
-    first, second = make_class(tmp_path / "1", 4), make_class(tmp_path / "2", 4)
-    assert list(first.right.values()) == [True, False, True, False]
+    first, second = (make_class(tmp_path / n, 6, PS1) for n in "12")
+    assert list(first.right.values()) == [True, False] * 3
     files = [sorted(made.submitted.rglob("*.ipynb")) for made in (first, second)]
     assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
-    assert len({_code(path) for path in files[0]}) == 3  # the right ones are equal
+    assert len({_code(path) for path in files[0]}) == 6  # not even the right ones are alike
 
 
-def test_a_ratio_below_the_target_ends_with_1(monkeypatch):
-    grader = {"submissions": 40, "workers": 1, "seconds": 1.0, "seconds_each": 0.1, "cpu_each": 0.1}
-    grader |= {"peak_mib": 1.0, "runs": [1.0], "wrongly_graded": []}
+def _grader(title, seconds, wrong=()):
+    return {
+        "title": title, "submissions": 40, "workers": 1, "seconds": 40 * seconds,
+        "seconds_each": seconds, "cpu_each": seconds, "peak_mib": 1.0, "runs": [40 * seconds],
+        "wrongly_graded": list(wrong),
+    }  # fmt: skip
+
+
+def _status(monkeypatch, graders, over_floor=2.0):
     figures = {
         "assignment": "ps",
         "isolation": "strong",
-        "graders": {"ours": grader, "stock": grader},
-        "target": benchmarks.TARGET,
+        "graders": graders,
+        "not_installed": ["otter-grader"],
+        "ratios": ratios(graders),
+        "over_floor": over_floor,
+        "most_over_floor": benchmarks.MOST_OVER_FLOOR,
         "memory": "PSS",
-        "parts": {"once_ms": {}, "each_ms": {}, "floor_ms": 0.0},
+        "parts": {"once_ms": {}, "each_ms": {}, "floor_ms": 1.0, "judged_ms": 1.5},
         "machine": {},
     }
-    for ratio, status in ((29.9, 1), (30.0, 0)):
-        monkeypatch.setattr(benchmarks, "run", lambda *_, r=ratio: {**figures, "ratio": r})
-        assert benchmarks.main([]) == status
-    grader["wrongly_graded"] = ["student001"]
-    assert benchmarks.main([]) == 2
+    monkeypatch.setattr(benchmarks, "run", lambda *_: figures)
+    return benchmarks.main([])
+
+
+def test_a_promise_that_is_not_kept_ends_with_1(monkeypatch, capsys):
+    for seconds, status in ((1.49, 1), (1.51, 0)):
+        graders = {"ours": _grader("ours", 0.01), "stock": _grader("stock", seconds)}
+        assert _status(monkeypatch, graders) == status
+        assert ("NOT kept" in capsys.readouterr().out) == (status == 1)
+    graders["otter"] = _grader("otter", 1.99)
+    assert _status(monkeypatch, graders) == 1
+    ours = {"ours": _grader("ours", 0.01)}
+    assert _status(monkeypatch, ours, benchmarks.MOST_OVER_FLOOR) == 0
+    assert _status(monkeypatch, ours, benchmarks.MOST_OVER_FLOOR + 0.1) == 1
+
+
+def test_wrong_scores_cannot_be_compared(monkeypatch, capsys):
+    graders = {"ours": _grader("ours", 0.01, ["student001"]), "stock": _grader("stock", 2.0)}
+    assert _status(monkeypatch, graders) == 2
+    assert "student001" in capsys.readouterr().err

@@ -172,6 +172,7 @@ if __name__ == "__main__":
             "for f in (1, 2): pass",
             "n = 1\nwhile n < 5: n += 1\ndef f(): return n",
             "table = {0: 1}\ndel table[0]\ndef f(): return table",
+            "def torch():\n    import torch\n\ndef f(): return torch\ntorch.register()",
         ],
     )
     def test_what_is_left_out_may_matter(self, folder, source):
@@ -182,6 +183,8 @@ if __name__ == "__main__":
         [
             "def f(): pass\nprint(f())\nx = f()\nx.sort()",
             "import numpy as np\ndef f(): return np\nnp.random.seed(0)",
+            "try:\n    import torch\nexcept ImportError:\n    raise\ndef f(): return torch\n"
+            "torch.manual_seed(0)",
             "def f(x): return x\nfor i in range(3): f(i)",
             "table = {}\ntable[0] = 1\ndef f(): return table",
             "n = 1\ndef f(): return n\nif __name__ == '__main__':\n    n = 2",
