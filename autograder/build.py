@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autograder import stubs
+from autograder.faults.small_inputs import is_fair, small_inputs
 from autograder.key_writing import make_key
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.quiz import STUDENT_ID, Question, form_of, load_quiz
@@ -140,7 +141,10 @@ def _metadata(data: bytes) -> Any:
 def _key(pack: Pack, questions: Sequence[Question]) -> bytes:
     specs = pack.draw_all(SEED, public_only=True)
     forms = {question.id: form_of(question) for question in questions}
-    key = make_key(pack.name, pack.title, specs, forms)
+    small = {
+        spec.name: [c for c in small_inputs(pack, spec) if is_fair(pack, spec, c)] for spec in specs
+    }
+    key = make_key(pack.name, pack.title, specs, forms, small)
     if len(key) > MAX_BYTES:
         raise BuildError(
             f"the self-check key of {pack.name} takes {len(key)} bytes, above the limit of "

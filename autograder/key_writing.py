@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from autograder import __version__
+from autograder.faults.storing import to_plain
 from autograder.judge import judge_case
 from autograder.numerics import Bound
 from autograder.observe.protocol import Array, Opaque
 from autograder.program import Observed
-from autograder.selfcheck import FLOATS, FORMAT, METADATA
+from autograder.selfcheck import FLOATS, FORMAT, METADATA, SMALL
 from autograder.specification import (
     BuiltinCheck,
     Case,
@@ -32,12 +33,16 @@ def make_key(
     title: str,
     specs: Sequence[ExerciseSpec],
     questions: Mapping[str, Mapping[str, Any]],
+    small: Mapping[str, Sequence[Case]] | None = None,
 ) -> bytes:
-    """The key of an assignment. `specs` hold public cases and misconceptions only."""
+    """The key of an assignment. `specs` hold public cases and misconceptions only.
+
+    small: small inputs made of these public cases, by exercise (see `faults.small_inputs`).
+    """
     from safetensors.numpy import save
 
     writer = _Writer()
-    document = {
+    document: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
         "assignment": assignment,
@@ -45,6 +50,12 @@ def make_key(
         "questions": questions,
         "exercises": [_spec_to_plain(spec, writer) for spec in specs],
     }
+    for plain in document["exercises"]:
+        cases = (small or {}).get(plain["name"], ())
+        if cases:
+            pool: list[float] = []
+            plain["small"] = [to_plain(case, pool) for case in cases]
+            writer.tensors[f"{plain['name']}/{SMALL}"] = np.asarray(pool, dtype=np.float64)
     tensors = {**writer.tensors, FLOATS: np.asarray(writer.floats, dtype=np.float64)}
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return save(tensors, metadata={METADATA: text})

@@ -12,18 +12,20 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from autograder.cards import Card, Progress, Prompt, card_for
 from autograder.checks import PackFault
+from autograder.faults.finding import explained_live
 from autograder.judge import infrastructure, judge, missing
 from autograder.observe.inprocess import observe
 from autograder.picture import Picture, picture_of
 from autograder.program import Observed
 from autograder.result import ExerciseResult
 from autograder.selfcheck import KEY_FILE, Key, KeyUnusable, load_key
-from autograder.specification import ExerciseSpec
+from autograder.specification import Case, ExerciseSpec
 from autograder.wording import one_line
 
 _keys: dict[Path, tuple[float, Key]] = {}
@@ -31,9 +33,10 @@ _keys: dict[Path, tuple[float, Key]] = {}
 _checked: dict[tuple[Path, str], tuple[object, ExerciseResult]] = {}
 
 
-def check(name: str | None = None) -> float:
+def check(name: str | None = None, *, explain: bool = True) -> float:
     """Check an exercise, or all of them; the points that the public cases give.
 
+    explain: look for a small input on which the code is wrong, too.
     Shows what is wrong and why. The code checked is what this kernel has: run your cell
     first. Grading looks at the saved notebook, and adds hidden cases.
     """
@@ -48,7 +51,7 @@ def check(name: str | None = None) -> float:
         return 0.0
     specs = [key.spec(name)] if name is not None else list(key.specs)
     namespace = _user_namespace()
-    looked_at = [look(spec, namespace) for spec in specs]
+    looked_at = [look(spec, namespace, key.small(spec.name) if explain else ()) for spec in specs]
     results = [result for result, _ in looked_at]
     for spec, result in zip(specs, results, strict=True):
         _checked[Path.cwd(), spec.name] = (namespace.get(spec.name), result)
@@ -129,8 +132,13 @@ def check_live(spec: ExerciseSpec, namespace: dict[str, Any]) -> ExerciseResult:
     return look(spec, namespace)[0]
 
 
-def look(spec: ExerciseSpec, namespace: dict[str, Any]) -> tuple[ExerciseResult, Picture | None]:
-    """The result, and what was returned beside what was expected where values are wrong."""
+def look(
+    spec: ExerciseSpec, namespace: dict[str, Any], small: Sequence[Case] = ()
+) -> tuple[ExerciseResult, Picture | None]:
+    """The result, and what was returned beside what was expected where values are wrong.
+
+    small: inputs of which the smallest that fails is shown.
+    """
     if spec.name not in namespace:
         return missing(spec), None
     with _silence():
@@ -143,7 +151,8 @@ def look(spec: ExerciseSpec, namespace: dict[str, Any]) -> tuple[ExerciseResult,
             return infrastructure(spec, str(fault)), None
         # what raises in one case may return something in another, where it can be seen
         drawn = result.outcome in ("failed", "error")
-        return result, picture_of(spec, observations) if drawn else None
+        picture = picture_of(spec, observations) if drawn else None
+        return explained_live(spec, result, small, partial(observe, namespace)), picture
 
 
 def _progress(key: Key, namespace: Mapping[str, Any]) -> Progress:

@@ -106,7 +106,7 @@ class Pass:
         """Every pass of the loop settles or retries at least one exercise."""
         while todo:
             try:
-                loaded = self._load(todo)
+                loaded = self.load(todo)
             except Stopped as stop:
                 if self._may_retry(todo, stop):
                     continue
@@ -144,7 +144,8 @@ class Pass:
 
     # --- loading ----------------------------------------------------------------------
 
-    def _load(self, specs: Sequence[ExerciseSpec]) -> Loaded:
+    def load(self, specs: Sequence[ExerciseSpec]) -> Loaded:
+        """A fresh session with the submission in it; the caller closes it. May raise Stopped."""
         inert = STAND_INS if any(spec.axes_needed for spec in specs) else STAND_INS + DRAWING
         options: dict[str, Any] = {"stand_ins": list(inert)}
         with _only_stopped():

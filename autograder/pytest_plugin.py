@@ -16,6 +16,7 @@ import pytest
 FIRST_LINE = '"""Self-check of '
 _checked: dict[Path, Any] = {}
 _told: set[Path] = set()
+_options = {"explain": True}
 
 
 def assert_check(test_file: str, exercise: str, check: str) -> None:
@@ -46,7 +47,7 @@ def _outcome(folder: Path) -> Any:
         from autograder.student import check_folder
 
         try:
-            _checked[folder] = check_folder(folder)
+            _checked[folder] = check_folder(folder, explain=_options["explain"])
         except (KeyUnusable, Unreadable) as problem:
             _checked[folder] = str(problem)
     return _checked[folder]
@@ -72,6 +73,20 @@ def pytest_pycollect_makemodule(module_path: Path, parent: Any) -> pytest.Module
         return None
     module: pytest.Module = SelfCheckModule.from_parent(parent, path=module_path)
     return module
+
+
+def pytest_addoption(parser: Any) -> None:
+    """An option to leave the search for a small failing input out."""
+    parser.getgroup("attention-autograder").addoption(
+        "--autograder-no-explain",
+        action="store_true",
+        help="self-checks do not look for a small failing input and the likely line",
+    )
+
+
+def pytest_configure(config: Any) -> None:
+    """Remember what was asked for: items know only their file."""
+    _options["explain"] = not config.getoption("--autograder-no-explain", False)
 
 
 def pytest_sessionstart() -> None:

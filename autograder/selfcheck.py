@@ -11,14 +11,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder import __version__
+from autograder.faults.storing import from_plain
 from autograder.forbidden import watched_for
 from autograder.numerics import Bound
 from autograder.observe.protocol import Array, Opaque, ProtocolError
@@ -30,6 +31,7 @@ from autograder.specification import (
     ExerciseSpec,
     Interval,
     KnownMistake,
+    LazyMap,
     ValueSpec,
     Verdict,
 )
@@ -44,6 +46,7 @@ SEED = "selfcheck"  # of the fixed public cases
 MAX_BYTES = 1_000_000
 METADATA = "autograder"
 FLOATS = "numbers"  # all single numbers of results, in one tensor
+SMALL = "small"  # entries of the small inputs of an exercise, and of what is expected of them
 _NOT_OF_THE_FORM = (ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -60,6 +63,11 @@ class Key:
     version: str
     specs: tuple[ExerciseSpec, ...]
     questions: Mapping[str, Mapping[str, Any]]
+    _small: Mapping[str, Sequence[Case]] = field(default_factory=dict, repr=False)
+
+    def small(self, name: str) -> Sequence[Case]:
+        """Small inputs of an exercise, smallest first; none where the key has none."""
+        return self._small.get(name, ())
 
     def spec(self, name: str) -> ExerciseSpec:
         """The exercise called `name`; KeyError when there is none."""
@@ -96,7 +104,9 @@ def load_key(folder: Path) -> Key:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         reader = _Reader(tensors)
         functions = _LazyChecks(folder, document["assignment"])
-        specs = tuple(_spec_from_plain(plain, reader, functions) for plain in document["exercises"])
+        exercises = document["exercises"]
+        specs = tuple(_spec_from_plain(plain, reader, functions) for plain in exercises)
+        small = _small_inputs(exercises, specs, tensors)
     except (SafetensorError, ProtocolError, OSError, *_NOT_OF_THE_FORM) as error:
         raise KeyUnusable(
             f"{path} is damaged ({type(error).__name__}); copy it again from where you got the "
@@ -108,7 +118,27 @@ def load_key(folder: Path) -> Key:
         version=document["version"],
         specs=specs,
         questions=document["questions"],
+        _small=small,
     )
+
+
+def _small_inputs(
+    exercises: Sequence[Mapping[str, Any]],
+    specs: Sequence[ExerciseSpec],
+    tensors: Mapping[str, np.ndarray[Any, Any]],
+) -> Mapping[str, Sequence[Case]]:
+    """By exercise, read when they are asked for: most checks need none."""
+    known = {spec.name: {case.name: case for case in spec.cases} for spec in specs}
+    stored = {plain["name"]: plain.get("small", ()) for plain in exercises}
+
+    def read(name: str) -> Sequence[Case]:
+        entries = tensors.get(f"{name}/{SMALL}", np.zeros(0))
+        return tuple(
+            from_plain(plain, number, known[name], entries)
+            for number, plain in enumerate(stored[name])
+        )
+
+    return LazyMap([name for name, cases in stored.items() if cases], read)
 
 
 def _refuse_other_versions(document: Mapping[str, Any]) -> None:

@@ -177,7 +177,7 @@ def check_folder(
     def open_session(**own: int) -> Session:
         return SpawnedSession(limits.for_exercise(**own), framework, folder)
 
-    finder = Finder(seconds=SELFCHECK_SECONDS) if explain else None
+    finder = Finder(seconds=SELFCHECK_SECONDS, stored=key.small) if explain else None
     results = tuple(evaluate(chosen.submission, specs, open_session, finder=finder))
     return SelfCheck(
         folder, key, chosen, results, None if graded is None else graded.submission.path

@@ -6,14 +6,23 @@ is no remark. Sessions are fresh ones, so that a submission's own clock and stat
 
 from __future__ import annotations
 
+import functools
 import importlib
+import threading
 from collections.abc import Sequence, Set
 from typing import Any
 
-from autograder.faults.failure import Clock, Failure, Place
+import msgspec
+
+from autograder.faults.by_hand import input_words, results_words
+from autograder.faults.counterexample import Counterexample, smallest
+from autograder.faults.failure import Clock, Failure, Place, SmallInputs
 from autograder.faults.remark import with_remark
+from autograder.faults.runner import Runner, SessionRunner
+from autograder.faults.small_inputs import expected_of, is_fair, small_inputs
 from autograder.observing import OpenSession
 from autograder.pack import Pack
+from autograder.program import Program
 from autograder.result import ExerciseResult, Remark
 from autograder.specification import Case, ExerciseSpec
 from autograder.submission import Submission
@@ -28,12 +37,22 @@ EXPLAINED = ("failed", "error")
 class Finder:
     """Looks for the faults of a class or of one student.
 
-    pack: the references, where there are some; a student's machine has none.
+    pack: the references, where there are some; a student's machine has none, and its small
+    inputs are `stored` ones, by exercise.
     """
 
-    def __init__(self, pack: Pack | None = None, seconds: float = GRADING_SECONDS) -> None:
+    def __init__(
+        self,
+        pack: Pack | None = None,
+        seconds: float = GRADING_SECONDS,
+        stored: SmallInputs = lambda name: (),
+    ) -> None:
         self.pack = pack
         self.seconds = seconds
+        self._stored = stored
+        self._small: dict[str, Sequence[Case]] = {}
+        self._known: dict[tuple[str, str], Case | None] = {}
+        self._lock = threading.RLock()  # a class is judged in several threads
 
     def with_remarks(
         self,
@@ -62,8 +81,19 @@ class Finder:
         return explained
 
     def small(self, spec: ExerciseSpec) -> Sequence[Case]:
-        """Small inputs of an exercise, smallest first."""
-        return ()
+        """Small inputs of an exercise, smallest first; made once, when somebody first fails it."""
+        with self._lock:
+            if spec.name not in self._small:
+                self._small[spec.name] = self._made(spec)
+            return self._small[spec.name]
+
+    def _made(self, spec: ExerciseSpec) -> Sequence[Case]:
+        if self.pack is None:
+            return self._stored(spec.name)
+        try:
+            return small_inputs(self.pack, spec)
+        except Exception:  # of an author's case that cannot be made small
+            return ()
 
     def _with_remark(self, failure: Failure) -> ExerciseResult:
         try:
@@ -74,18 +104,63 @@ class Finder:
 
     def remark(self, failure: Failure) -> Remark | None:
         """What can be said; None when nothing can."""
+        with SessionRunner(failure) as run:
+            found = self.counterexample(failure, run)
         place = None if failure.result.misconceptions else self._place(failure)
-        if place is None:
+        if found is None and place is None:
             return None
-        return Remark(
-            line=place.line,
-            cell=place.cell,
-            source=place.source,
-            step=place.step,
-            question=place.question,
-            cluster=place.key,
-            edit=self._edit(failure, place),
-        )
+        made = Remark() if found is None else _by_hand(found)
+        if place is not None:
+            made = msgspec.structs.replace(
+                made,
+                line=place.line,
+                cell=place.cell,
+                source=place.source,
+                step=place.step,
+                question=place.question,
+                cluster=place.key,
+                edit=self._edit(failure, place),
+            )
+        return made
+
+    def counterexample(self, failure: Failure, run: Runner) -> Counterexample | None:
+        """The smallest input found on which the submission is wrong."""
+        spec, pack = failure.spec, self.pack
+        if pack is None:
+            return smallest(spec, failure.small, run, failure.clock)
+        if len(failure.result.misconceptions) == 1:
+            known = self._of_misconception(failure)
+            found = smallest(spec, () if known is None else (known,), run, failure.clock)
+            if found is not None:
+                return found
+        return self._searched(pack, failure, run, failure.clock)
+
+    def _searched(
+        self, pack: Pack, failure: Failure, run: Runner, clock: Clock
+    ) -> Counterexample | None:
+        spec = failure.spec
+
+        def expect(program: Program) -> Case | None:
+            return expected_of(pack, spec, program, "a small case")
+
+        fair = functools.partial(is_fair, pack, spec)
+        return smallest(spec, failure.small, run, clock, expect, fair)
+
+    def _of_misconception(self, failure: Failure) -> Case | None:
+        """The smallest case of a misconception's own code, searched once for a whole class."""
+        pack, spec = self.pack, failure.spec
+        assert pack is not None
+        (name,) = failure.result.misconceptions
+        key = spec.name, name
+        with self._lock:
+            if key not in self._known:
+                found = None
+                for known in pack.exercises[spec.name].misconceptions:
+                    if known.name == name:
+                        run = functools.partial(pack.observe, spec.name, known.implementation)
+                        found = self._searched(pack, failure, run, Clock(self.seconds))
+                self._known[key] = None if found is None else found.case
+            return self._known[key]
 
     def _edit(self, failure: Failure, place: Place) -> str:
         """The edit itself: in a self-check, where the author allows it."""
@@ -96,6 +171,28 @@ class Finder:
         if not failure.right.issuperset(failure.spec.needs):
             return None
         return _repaired(failure)
+
+
+def explained_live(
+    spec: ExerciseSpec, result: ExerciseResult, small: Sequence[Case], run: Runner
+) -> ExerciseResult:
+    """The result of live objects in a notebook, with the smallest of the small inputs that fails.
+
+    run: runs a program on these objects.
+    """
+    if result.outcome not in EXPLAINED:
+        return result
+    try:
+        found = smallest(spec, small, run, Clock(SELFCHECK_SECONDS))
+    except Exception:  # as in grading: the result stands without
+        return result
+    return result if found is None else with_remark(result, _by_hand(found))
+
+
+def _by_hand(found: Counterexample) -> Remark:
+    expected, got = results_words(found)
+    given = input_words(found.case.program)
+    return Remark(input=given, expected=expected, got=got, size=found.size)
 
 
 def _repaired(failure: Failure) -> Place | None:
