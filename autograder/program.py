@@ -145,6 +145,7 @@ class Program:
         notes of a call: see `autograder.forbidden.watched_for`.
     operators: look for them among PyTorch's operators too, below the functions that Python
         sees. It costs ten times as much, so one case of an exercise does it.
+    trace: note the arrays that the code under test makes on its way, as "trace" of each call.
     """
 
     steps: tuple[Step, ...]
@@ -153,6 +154,7 @@ class Program:
     double: bool = False
     forbidden: Mapping[str, str] = field(default_factory=dict)
     operators: bool = False
+    trace: bool = False
 
     @property
     def calls(self) -> tuple[tuple[int, Call], ...]:

@@ -43,6 +43,8 @@ def program_to_wire(program: Program) -> dict[str, Any]:
     if program.forbidden:
         wire["forbidden"] = dict(program.forbidden)
         wire["operators"] = program.operators
+    if program.trace:
+        wire["trace"] = True
     return wire
 
 
@@ -55,6 +57,7 @@ def program_from_wire(wire: Mapping[str, Any]) -> Program:
         double=wire["double"],
         forbidden=wire.get("forbidden", {}),
         operators=wire.get("operators", False),
+        trace=wire.get("trace", False),
     )
 
 

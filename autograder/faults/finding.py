@@ -10,6 +10,7 @@ import functools
 import importlib
 import threading
 from collections.abc import Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from autograder.faults.by_hand import input_words, results_words
 from autograder.faults.counterexample import Counterexample, smallest
 from autograder.faults.failure import Clock, Failure, Place, SmallInputs
+from autograder.faults.milestones import Traced, compare_traces
 from autograder.faults.remark import with_remark
 from autograder.faults.runner import Runner, SessionRunner
 from autograder.faults.small_inputs import expected_of, is_fair, small_inputs
@@ -63,7 +65,7 @@ class Finder:
         open_session: OpenSession,
     ) -> list[ExerciseResult]:
         """The results, those called `names` with a remark where something was found."""
-        right = frozenset(r.name for r in results if r.outcome == "passed")
+        wrong = {r.name for r in results if r.outcome not in ("passed", "infrastructure")}
         explained = []
         for spec, result in zip(specs, results, strict=True):
             if spec.name in names and result.outcome in EXPLAINED:
@@ -71,7 +73,7 @@ class Finder:
                     submission=submission,
                     spec=spec,
                     result=result,
-                    right=right,
+                    right=frozenset({r.name for r in results} | set(spec.needs)) - wrong,
                     small=self.small(spec),
                     open_session=open_session,
                     clock=Clock(self.seconds),
@@ -106,7 +108,9 @@ class Finder:
         """What can be said; None when nothing can."""
         with SessionRunner(failure) as run:
             found = self.counterexample(failure, run)
-        place = None if failure.result.misconceptions else self._place(failure)
+            traced = self._traced(failure, run)
+        failure = replace(failure, suspects=traced.suspects)
+        place = None if failure.result.misconceptions else self._place(failure) or traced.place
         if found is None and place is None:
             return None
         made = Remark() if found is None else _by_hand(found)
@@ -161,6 +165,14 @@ class Finder:
                         found = self._searched(pack, failure, run, Clock(self.seconds))
                 self._known[key] = None if found is None else found.case
             return self._known[key]
+
+    def _traced(self, failure: Failure, run: Runner) -> Traced:
+        """What a trace tells of a mistake without a name, where all that is called is right."""
+        known = failure.result.misconceptions or self.pack is None
+        if known or not failure.right.issuperset(failure.spec.needs):
+            return Traced()
+        assert self.pack is not None
+        return compare_traces(self.pack, failure, run)
 
     def _edit(self, failure: Failure, place: Place) -> str:
         """The edit itself: in a self-check, where the author allows it."""

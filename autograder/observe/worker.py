@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.observe import drawing, modules, protocol, watching
+from autograder.observe import drawing, modules, protocol, tracing, watching
 from autograder.observe.answered import Ask, answered
 from autograder.observe.protocol import DEFAULT_BODY_LIMIT, Frame
 from autograder.observe.stand_ins import install_stand_ins
@@ -36,7 +36,17 @@ from autograder.observe.values import (
 )
 
 # Modules of ours that may stand in a process with student code, in loading order.
-BESIDE = ("protocol", "values", "watching", "drawing", "modules", "stand_ins", "answered", "worker")
+BESIDE = (
+    "protocol",
+    "values",
+    "watching",
+    "tracing",
+    "drawing",
+    "modules",
+    "stand_ins",
+    "answered",
+    "worker",
+)
 
 # Compiled student code is named with this, so that its frames are found in tracebacks.
 MARKER = "submission: "
@@ -95,6 +105,8 @@ class _Scene:
     budget: Budget
     forbidden: Mapping[str, str]  # what calls are watched for
     operators: bool
+    trace: bool = False
+    module: str | None = None  # of live objects, whose code we did not compile
     notes: dict[str, Any] = field(default_factory=dict)  # of the step that is carried out
     slots: dict[str, Any] = field(default_factory=dict)
     arguments: dict[str, dict[str, Any]] = field(default_factory=dict)  # of calls, by slot
@@ -139,6 +151,8 @@ def run(
         Budget(limit),
         program.get("forbidden", {}),
         program.get("operators", False),
+        program.get("trace", False),
+        namespace.get("__name__") if live else None,
     )
     outcomes: list[dict[str, Any]] = []
     try:
@@ -179,6 +193,8 @@ def _call(step: dict[str, Any], scene: _Scene) -> dict[str, Any]:
         if scene.forbidden:
             watch = watching.forbidden_calls(scene.forbidden, scene.operators, scene.notes)
             stack.enter_context(watch)
+        if scene.trace:
+            stack.enter_context(tracing.traced(scene.notes, MARKER, scene.module))
         result = function(*args, **kwargs)
     if step["slot"] is not None:
         slot = step["slot"]

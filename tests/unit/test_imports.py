@@ -16,6 +16,7 @@ ORDER = [
     "observe.session",
     "observe.values",
     "observe.watching",
+    "observe.tracing",
     "observe.drawing",
     "observe.modules",
     "observe.stand_ins",
