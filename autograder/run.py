@@ -68,12 +68,13 @@ class Run:
     def execute(self) -> int:
         """Grade and print; the exit status: 1 when a score waits or a fault is ours, else 0."""
         from autograder.report.moves_view import fallen, print_regrade
-        from autograder.report.terminal import print_class, print_misconceptions
+        from autograder.report.terminal import print_class, print_clusters, print_misconceptions
 
         finished, regrade, journal = self._grade()
         if not self.quiet:
             print_class(finished.submissions)
             print_misconceptions(finished.submissions, _sentences(regrade.assignment))
+            print_clusters(finished.submissions)
             for result in finished.submissions:
                 for message in result.messages:
                     print(f"{clean(result.student)}: {clean(message, 500)}")

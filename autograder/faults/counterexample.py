@@ -14,12 +14,16 @@ from autograder.form import Fault
 from autograder.judge import judge_case
 from autograder.observe.protocol import Array
 from autograder.program import Call, Observed, Program
-from autograder.specification import GRADIENTS, UNTOUCHED, Case, ExerciseSpec
+from autograder.specification import GRADIENTS, TYPE, UNTOUCHED, Case, ExerciseSpec
 
 # Inputs tried while one that fails is made simpler.
 MOST_STEPS = 60
 # What counts as wrong for somebody who works it out by hand.
 _SHOWN = ("failed", "error")
+
+# These need no numbers to be seen.
+_NOT_OF_NUMBERS = (TYPE, UNTOUCHED, GRADIENTS)
+_WHATEVER_THE_INPUT = ("NameError", "ImportError", "EOFError", "Missing")
 
 # A case of this program, or None where it is no input of the exercise.
 Expect = Callable[[Program], Case | None]
@@ -72,8 +76,11 @@ def _wrong(spec: ExerciseSpec, case: Case, run: Runner) -> Counterexample | bool
     if observed is None:
         return None
     fault = judge_case(spec, case, observed)
-    if fault is None or fault.outcome not in _SHOWN or fault.check in (UNTOUCHED, GRADIENTS):
+    if fault is None or fault.outcome not in _SHOWN or fault.check in _NOT_OF_NUMBERS:
         return False
+    raised = next((step.raised for step in observed if step.raised is not None), None)
+    if raised is not None and any(raised.is_a(name) for name in _WHATEVER_THE_INPUT):
+        return None
     return Counterexample(case, observed, fault)
 
 

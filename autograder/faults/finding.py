@@ -68,17 +68,23 @@ class Finder:
         wrong = {r.name for r in results if r.outcome not in ("passed", "infrastructure")}
         explained = []
         for spec, result in zip(specs, results, strict=True):
-            if spec.name in names and result.outcome in EXPLAINED:
-                failure = Failure(
-                    submission=submission,
-                    spec=spec,
-                    result=result,
-                    right=frozenset({r.name for r in results} | set(spec.needs)) - wrong,
-                    small=self.small(spec),
-                    open_session=open_session,
-                    clock=Clock(self.seconds),
-                )
-                result = self._with_remark(failure)
+            # what calls a wrong part is told to repair that first, and to look again then
+            if spec.name in names and result.outcome in EXPLAINED and not wrong & set(spec.needs):
+                known = frozenset({r.name for r in results} | set(spec.needs))
+                try:
+                    failure = Failure(
+                        submission=submission,
+                        spec=spec,
+                        result=result,
+                        right=known - wrong,
+                        small=self.small(spec),
+                        open_session=open_session,
+                        clock=Clock(self.seconds),
+                    )
+                    remark = self.remark(failure)
+                except Exception:  # of ours, of a library, of a session: the result stands without
+                    remark = None
+                result = result if remark is None else with_remark(result, remark)
             explained.append(result)
         return explained
 
@@ -96,13 +102,6 @@ class Finder:
             return small_inputs(self.pack, spec)
         except Exception:  # of an author's case that cannot be made small
             return ()
-
-    def _with_remark(self, failure: Failure) -> ExerciseResult:
-        try:
-            remark = self.remark(failure)
-        except Exception:  # of ours, of a library, of a session: the result stands without
-            return failure.result
-        return failure.result if remark is None else with_remark(failure.result, remark)
 
     def remark(self, failure: Failure) -> Remark | None:
         """What can be said; None when nothing can."""
@@ -168,10 +167,8 @@ class Finder:
 
     def _traced(self, failure: Failure, run: Runner) -> Traced:
         """What a trace tells of a mistake without a name, where all that is called is right."""
-        known = failure.result.misconceptions or self.pack is None
-        if known or not failure.right.issuperset(failure.spec.needs):
+        if failure.result.misconceptions or self.pack is None:
             return Traced()
-        assert self.pack is not None
         return compare_traces(self.pack, failure, run)
 
     def _edit(self, failure: Failure, place: Place) -> str:
@@ -179,9 +176,7 @@ class Finder:
         return place.edit if self.pack is None and failure.spec.show_edits else ""
 
     def _place(self, failure: Failure) -> Place | None:
-        """Where the fault is; None when unsure, or when a part that is called is wrong."""
-        if not failure.right.issuperset(failure.spec.needs):
-            return None
+        """Where the fault is; None when unsure."""
         return _repaired(failure)
 
 

@@ -6,6 +6,7 @@ The reference is traced here, on the trusted side, while its own function runs o
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -88,15 +89,16 @@ def compare_traces(pack: Pack, failure: Failure, run: Runner) -> Traced:
     found = parting(student, milestones, inputs)
     if found is None or any(step.raised is not None for step in observed):
         return Traced(None, lines)
-    if not operands_are_right(failure, found, student, milestones):
+    names = operands(failure, found, student, milestones)
+    if names is None:
         return Traced(None, lines)
-    return Traced(_place(failure, found.record, found.milestone), lines)
+    return Traced(_place(failure, found, names), lines)
 
 
-def operands_are_right(
+def operands(
     failure: Failure, found: Parting, student: Sequence[Record], reference: Sequence[Record]
-) -> bool:
-    """Whether all variables that the line uses are known to be right.
+) -> Mapping[str, str] | None:
+    """What the line's variables are in the reference; None when one is not known to be right.
 
     Those that the function assigned itself have to be a milestone each, and not two the same: a
     number, a list, or the input under another name may be what is wrong.
@@ -104,21 +106,50 @@ def operands_are_right(
     definition = failure.submission.definition(failure.spec.name)
     statement = _statement(failure, found.record)
     if definition is None or statement is None:
-        return False
+        return None
     names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
     assigned = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     before = list(itertools.takewhile(lambda record: record is not found.record, student))
     values = {record.name: record.values for record in before if record.name}
-    known: set[int] = set()
+    known: dict[str, str] = _arguments(definition, failure.spec)
+    taken: set[int] = set()
     for name in sorted(_loaded(statement) & assigned):
         held = values.get(name)
         match = None if held is None else _milestone(held, reference)
         # one milestone under two names: one of them was to be another
         twins = [n for n, v in values.items() if n != name and held is not None and _is(v, held)]
-        if match is None or match in known or twins:
-            return False
-        known.add(match)
-    return True
+        if match is None or match in taken or twins:
+            return None
+        taken.add(match)
+        known[name] = reference[match].name or name
+    return known
+
+
+def _arguments(definition: ast.AST, spec: ExerciseSpec) -> dict[str, str]:
+    """What the student calls the parameters → what the exercise does."""
+    if not isinstance(definition, ast.FunctionDef):
+        return {}
+    own = [item.arg for item in (*definition.args.posonlyargs, *definition.args.args)]
+    return dict(zip(own, spec.parameters, strict=False))
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+
+def _alike(failure: Failure, record: Record, names: Mapping[str, str]) -> str:
+    """The line as all who made this mistake would have written it, with the usual names."""
+    statement = _statement(failure, record)
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr):
+        return ""
+    if isinstance(value, ast.Tuple) and isinstance(statement, ast.Return):
+        value = value.elts[0]
+    return ast.unparse(_Renamed(names).visit(copy.deepcopy(value)))[:100]
 
 
 def _is(one: Numbers, other: Numbers) -> bool:
@@ -210,16 +241,18 @@ def _source(failure: Failure, place: tuple[str, int]) -> str:
     return ""
 
 
-def _place(failure: Failure, record: Record, milestone: Record) -> Place | None:
+def _place(failure: Failure, found: Parting, names: Mapping[str, str]) -> Place | None:
+    record, milestone = found.record, found.milestone
     source = _source(failure, (record.cell, record.line))
     if not source:
         return None
     step = STEPS.get(milestone.name, "" if milestone.name else RESULT)
+    alike = _alike(failure, record, names)
     return Place(
         line=record.line,
         cell=record.cell,
         source=source,
         step=step,
         question=QUESTIONS.get(step, PLAIN),
-        key=f"{step[4:] or 'a step'} wrong first" if step != RESULT else "",
+        key=f"{alike} for {step or RESULT}" if alike else "",
     )

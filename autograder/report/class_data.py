@@ -59,6 +59,20 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Cluster:
+    """Submissions with a mistake that has no name, alike in what is wrong with them.
+
+    words: the repair or the first wrong step that they share. question: what was asked about it.
+    holders: positions of the students.
+    """
+
+    exercise: str
+    words: str
+    question: str
+    holders: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class ClassData:
     """A class in numbers. students: in the document's order, as `held` counts them."""
 
@@ -68,6 +82,7 @@ class ClassData:
     median: float | None
     exercises: tuple[Facility, ...]
     held: tuple[Held, ...]
+    clusters: tuple[Cluster, ...]
     quiz_points: float
 
     @property
@@ -108,6 +123,7 @@ def summarise(document: ResultDocument) -> ClassData:
         median=median(scores) if scores else None,
         exercises=tuple(_facility(name, results) for name, results in exercises.items()),
         held=_held(students),
+        clusters=clusters_of(students),
         quiz_points=sum(item.max_score for item in students[0].questions) if students else 0.0,
     )
 
@@ -138,6 +154,29 @@ def _held(students: Sequence[SubmissionResult]) -> tuple[Held, ...]:
                 holders.setdefault((exercise.name, name), []).append(position)
     found = [Held(*key, tuple(positions)) for key, positions in holders.items()]
     return tuple(sorted(found, key=lambda item: (-len(item.holders), item.exercise, item.name)))
+
+
+def clusters_of(students: Sequence[SubmissionResult]) -> tuple[Cluster, ...]:
+    """Groups of two and more with the same mistake in an exercise, the largest first.
+
+    Who holds a misconception of it is counted there.
+    """
+    holders: dict[tuple[str, str], list[int]] = {}
+    questions: dict[tuple[str, str], str] = {}
+    for position, student in enumerate(students):
+        for exercise in student.exercises:
+            remark = exercise.remark or None
+            if remark is None or not remark.cluster or exercise.misconceptions:
+                continue
+            key = exercise.name, remark.cluster
+            holders.setdefault(key, []).append(position)
+            questions.setdefault(key, remark.question)
+    found = [
+        Cluster(*key, questions[key], tuple(positions))
+        for key, positions in holders.items()
+        if len(positions) > 1
+    ]
+    return tuple(sorted(found, key=lambda item: (-len(item.holders), item.exercise, item.words)))
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -196,6 +235,10 @@ def rows(data: ClassData) -> dict[str, Any]:
         "quiz": data.quiz_points,
         "max": data.max_score,
         "students": students,
-        "holders": [list(item.holders) for item in data.held],
+        # of misconceptions, then of clusters: the page numbers them in this order
+        "holders": [
+            *(list(item.holders) for item in data.held),
+            *(list(item.holders) for item in data.clusters),
+        ],
         "texts": list(texts),
     }

@@ -15,12 +15,13 @@ from autograder.grading import Assignment, find_submissions
 from autograder.intervals import FALSE_ALARMS
 from autograder.quiz import Question
 from autograder.quiz.templates import with_placeholders, without_formulas
-from autograder.report.class_data import ClassData, Facility, Held, rows, summarise
+from autograder.report.class_data import ClassData, Cluster, Facility, Held, rows, summarise
 from autograder.report.code import anonymous, written_for
 from autograder.report.item_analysis import ItemAnalysis, analyse
 from autograder.report.page import data, render
 from autograder.result import ResultDocument
 from autograder.validate import PackReport
+from autograder.wording import clean
 
 TRIED = 12  # holders whose code is looked at for an example
 KINDS = (
@@ -59,6 +60,7 @@ def class_report(
         kinds=KINDS,
         exercises=[(item, _shares(item)) for item in found.exercises],
         misconceptions=_misconceptions(assignment, found, folders),
+        clusters=_clusters(assignment, found, folders),
         analysis=analysis,
         questions=_questions(assignment, analysis),
         quality=quality,
@@ -119,16 +121,35 @@ def _misconceptions(
     return listed
 
 
+def _clusters(
+    assignment: Assignment, found: ClassData, folders: Mapping[str, Path]
+) -> list[dict[str, Any]]:
+    """Mistakes without a name that several made, numbered after the misconceptions."""
+    return [
+        {
+            "number": number,
+            "exercise": cluster.exercise,
+            "count": len(cluster.holders),
+            "share": len(cluster.holders) / len(found.students),
+            "words": clean(cluster.words, 300),
+            "question": clean(cluster.question, 500),
+            "example": _example(assignment, found, cluster, folders),
+        }
+        for number, cluster in enumerate(found.clusters, len(found.held))
+    ]
+
+
 def _example(
-    assignment: Assignment, found: ClassData, held: Held, folders: Mapping[str, Path]
+    assignment: Assignment, found: ClassData, held: Held | Cluster, folders: Mapping[str, Path]
 ) -> str:
     """The shortest code of those who have this one mistake in the exercise, as nobody's."""
+    alone = (held.name,) if isinstance(held, Held) else ()
     examples: list[str] = []
     for position in held.holders:
         result = found.students[position]
         if result.student not in folders or len(examples) >= TRIED:
             continue
-        if result.exercise(held.exercise).misconceptions != (held.name,):
+        if result.exercise(held.exercise).misconceptions != alone:
             continue
         try:
             submission = assignment.choose(folders[result.student]).submission

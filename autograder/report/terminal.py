@@ -12,6 +12,7 @@ from rich.text import Text
 
 from autograder.cards import labelled, marks_of
 from autograder.importing import Report
+from autograder.report.class_data import clusters_of
 from autograder.result import ExerciseResult, SubmissionResult
 from autograder.student import SelfCheck
 from autograder.validate import ExerciseReport, PackReport
@@ -144,6 +145,21 @@ def print_misconceptions(
     table.add_column("misconception")
     for (exercise, name), count in counts.most_common():
         table.add_row(str(count), exercise, Text(sentences.get((exercise, name), name)))
+    console().print(table)
+
+
+def print_clusters(results: Sequence[SubmissionResult]) -> None:
+    """Mistakes without a name that several of a class made; nothing where there are none."""
+    found = clusters_of(results)
+    if not found:
+        return
+    table = Table(title="Mistakes without a name that several made")
+    table.add_column("students", justify="right")
+    table.add_column("exercise")
+    table.add_column("what they share")
+    for cluster in found:
+        words = Text(clean(cluster.words))
+        table.add_row(str(len(cluster.holders)), cluster.exercise, words)
     console().print(table)
 
 

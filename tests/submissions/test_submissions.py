@@ -40,7 +40,7 @@ def pool():
 
 @pytest.fixture(scope="module")
 def assignment():
-    return Assignment.draw(HERE / "course", "mini", seed="fixed")
+    return Assignment.draw(HERE / "course", "mini", seed="fixed", explain=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)

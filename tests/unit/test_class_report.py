@@ -13,12 +13,13 @@ from autograder import cli
 from autograder.grading import Assignment
 from autograder.pack import assignments_of
 from autograder.quiz import load_quiz
+from autograder.report import terminal
 from autograder.report.class_data import rows, summarise
 from autograder.report.class_report import class_report, histogram, prompt_of
 from autograder.report.page import times
 from autograder.report.quality import BadQuality, measured, read_quality
 from autograder.report.writing import NoResults, write_report
-from autograder.result import ExerciseResult, encode
+from autograder.result import ExerciseResult, Remark, encode
 from autograder.run import Run
 from autograder.validate import to_json, validate
 from tests.unit.class_of_many import document, document_of, student
@@ -254,3 +255,44 @@ class TestCommand:
         path.write_text(content, "utf-8")
         with pytest.raises(BadQuality, match="autograder validate ps0_double --json"):
             read_quality(path, NAME)
+
+
+class TestClusters:
+    """Mistakes without a name: those that several made stand in a row together."""
+
+    def one(self, name, cluster, *misconceptions):
+        remark = Remark(cluster=cluster, question="Which axis?")
+        exercise = ExerciseResult(
+            name="softmax", outcome="failed", score=0.0, max_score=2.0,
+            misconceptions=misconceptions, remark=remark,
+        )  # fmt: skip
+        return changed(student(name, random.Random(1)), exercises=(exercise,))
+
+    def class_of_24(self):
+        made = [self.one(f"a{i:02}", "axis=1 → axis=0 in the weights") for i in range(12)]
+        made += [self.one(f"b{i:02}", "the weights wrong first") for i in range(7)]
+        made += [self.one("c", "alone <b>"), self.one("d", "")]
+        made += [self.one(f"e{i}", "axis=1 → axis=0 in the weights", "twice") for i in range(3)]
+        return document_of(made)
+
+    def test_large_groups_first_and_no_single_ones(self):
+        found = summarise(self.class_of_24()).clusters
+        assert [(c.words, len(c.holders)) for c in found] == [
+            ("axis=1 → axis=0 in the weights", 12),
+            ("the weights wrong first", 7),
+        ]
+
+    def test_holders_are_numbered_after_those_of_misconceptions(self):
+        found = summarise(self.class_of_24())
+        made = rows(found)["holders"]
+        assert [len(item) for item in made] == [3, 12, 7]
+
+    def test_in_the_terminal(self, capsys):
+        terminal.print_clusters(self.class_of_24().submissions)
+        out = capsys.readouterr().out
+        assert "axis=1 → axis=0 in the weights" in out
+        assert "alone" not in out
+
+    def test_nothing_where_nothing_is_shared(self, capsys):
+        terminal.print_clusters(document_of([self.one("c", "alone")]).submissions)
+        assert capsys.readouterr().out == ""
