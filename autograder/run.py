@@ -267,6 +267,7 @@ class Run:
                 submitted,
                 self.backup,
                 advance,
+                finished.seed,
             )
         if self.feedback is not None:
             with self._shown.stage("nbgrader's pages", total) as advance:

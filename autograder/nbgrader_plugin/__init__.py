@@ -16,7 +16,10 @@ nbgrader takes seconds to import, so nothing of it is imported until it is neede
 | `grader` | one drawn assignment and one sandbox, kept for a whole process |
 | `grading` | the preprocessors in place of Execute and SaveAutoGrades |
 | `words` | our words in check cells and comments |
-| `recording` | results that exist already, and the feedback pages |
+| `recording` | what `autograder grade` asks of nbgrader: its gradebook, its feedback pages |
+| `writing` | results that exist already, a submission at a time |
+| `rows`, `transactions` | its rows in the gradebook, all of them or none |
+| `folders` | its folder in autograded/, put there whole |
 | `pages` | what a submission may put into formgrader and feedback |
 """
 
@@ -95,6 +98,7 @@ def configure(c: Any) -> None:
     gradebooks.put_alembic_on_path()
     preparing.patch_autograde()
     formgrader.patch_formgrader()
+    formgrader.patch_api()
 
 
 def generate_release(root: Path, assignment: str) -> None:
@@ -115,16 +119,18 @@ def record(
     submitted: Path | None = None,
     backup: bool = True,
     advance: Callable[[str], None] | None = None,
+    seed: str | None = None,
 ) -> None:
     """Write results into the gradebook, with comments, and into autograded/.
 
-    nbgrader's Autograde with these results: nothing is observed. db_url: by default the
-    course's. submitted: where the submissions lie, by default the course's submitted/. backup:
-    whether the gradebook is copied first. advance: is called with each student whose turn it is.
+    What nbgrader's Autograde writes with our preprocessors, without observing anything. db_url: by
+    default the course's. submitted: where the submissions lie, by default the course's
+    submitted/. backup: whether the gradebook is copied first. advance: is called with each student
+    whose turn it is. seed: of the run, which the notebooks keep.
     """
     from autograder.nbgrader_plugin import recording
 
-    recording.record(course, assignment, results, db_url, submitted, backup, advance)
+    recording.record(course, assignment, results, db_url, submitted, backup, advance, seed)
 
 
 def see_that_gradebook_answers(db_url: str) -> None:

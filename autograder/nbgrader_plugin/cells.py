@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Callable
 from typing import Any
 
 from autograder.files import MADE_BY_US
-from autograder.nbgrader_plugin.nodes import grade_id_of, node, notebook
+from autograder.nbgrader_plugin.nodes import grade_id_of, node, notebook, shallow
 from autograder.submission import Submission
 
 PUT_BACK = "# This cell was missing from what was handed in; it was put back for grading."
@@ -63,7 +62,7 @@ def stand_in(release: Any, submission: Submission | None, messages: tuple[str, .
 
     submission: None when nothing can be read; then the cells stay empty.
     """
-    cells = copy.deepcopy(release.cells)
+    cells = [shallow(cell) for cell in release.cells]
     written = written_in(submission)
     for cell in cells:
         text = written(grade_id_of(cell) or "")
@@ -86,7 +85,7 @@ def stand_in(release: Any, submission: Submission | None, messages: tuple[str, .
 
 
 def _framed(original: Any, cell: Any) -> Any:
-    made = copy.deepcopy(original)
+    made = shallow(original)
     if _is_editable(original):
         made.source = cell.source
         if "attachments" in cell and made.cell_type != "code":
@@ -95,7 +94,7 @@ def _framed(original: Any, cell: Any) -> Any:
 
 
 def _put_back(original: Any, text: str | None) -> Any:
-    made = copy.deepcopy(original)
+    made = shallow(original)
     if _is_solution(original) and original.cell_type == "code":
         made.source = f"{PUT_BACK}\n{original.source if text is None else text}"
     return made

@@ -7,6 +7,7 @@ open formgrader can do everything in it, so each of them would be a way to full 
 
 from __future__ import annotations
 
+import functools
 import html
 import sys
 from collections.abc import Mapping
@@ -37,6 +38,28 @@ def patch_formgrader() -> None:
     base.exporter = property(lambda self: _Escaping(theirs_exporter(self)))
     handlers.SubmissionFilesHandler.set_extra_headers = _set_extra_headers
     setattr(base, _DONE, True)
+
+
+def patch_api() -> None:
+    """Where nbgrader's API is loaded, have a timestamp.txt that holds no time be none.
+
+    Otherwise one student's ends formgrader's list of all submissions. Done once.
+    """
+    api = getattr(sys.modules.get("nbgrader.apps.api"), "NbGraderAPI", None)
+    if api is None or getattr(api, _DONE, False):
+        return
+    theirs = api.get_submitted_timestamp
+
+    @functools.wraps(theirs)
+    def get_submitted_timestamp(self: Any, assignment_id: str, student_id: str) -> Any:
+        try:
+            return theirs(self, assignment_id, student_id)
+        except (ValueError, OverflowError, OSError) as problem:
+            self.log.warning("timestamp.txt of %s is ignored (%s)", student_id, problem)
+            return None
+
+    api.get_submitted_timestamp = get_submitted_timestamp
+    setattr(api, _DONE, True)
 
 
 def _set_extra_headers(handler: Any, path: str) -> None:

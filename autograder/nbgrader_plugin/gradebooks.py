@@ -18,7 +18,9 @@ from autograder.nbgrader_plugin.nodes import grade_id_of
 from autograder.pack import Pack
 
 KEPT_BACKUPS = 10
-LOCKED_SECONDS = 5.0  # to wait for another program; SQLite itself gives up after as long
+# To wait for another program. A class of thousands must not end because formgrader writes for a
+# moment; who holds a lock for longer than this has forgotten it.
+LOCKED_SECONDS = 30.0
 # formgrader's “autograde all” is one request for each student: what follows within a minute
 # belongs to the same run, or a class would drive every older backup out.
 SAME_RUN_SECONDS = 60.0

@@ -16,6 +16,7 @@ from autograder.nbgrader_plugin import NbgraderError, words
 from autograder.nbgrader_plugin.courses import converter_of
 from autograder.nbgrader_plugin.grader import Settings
 from autograder.nbgrader_plugin.nodes import grade_id_of, node
+from autograder.nbgrader_plugin.preparing import Run
 from autograder.result import SubmissionResult
 
 # resources: the cells whose score stays open, and the comment on each solution cell
@@ -67,13 +68,8 @@ class ObserveAndJudge(NbGraderPreprocessor):
                 "nbgrader_config.py"
             )
         result = run.result(about["student"]) if about["notebook"] == run.name else None
-        shown = Shown(result, about["notebook"])
-        for number, cell in enumerate(nb.cells, 1):
-            if cell.cell_type == "code" and utils.is_grade(cell) and not utils.is_solution(cell):
-                shown.fill(cell, number)
-        resources[OPEN], resources[COMMENTS] = shown.open, shown.comments
+        show(nb, resources, result, run)
         if result is not None:
-            nb.metadata["autograder"] = node(run.provenance(result))
             self._tell(result)
         return nb, resources
 
@@ -86,6 +82,20 @@ class ObserveAndJudge(NbGraderPreprocessor):
             )
         else:
             self.log.info("%s: %g of %g points", result.student, result.score, result.max_score)
+
+
+def show(nb: Any, resources: Any, result: SubmissionResult | None, run: Run) -> None:
+    """Write every check cell's outputs, and into the resources what the gradebook needs.
+
+    result: None for a notebook without exercises of ours.
+    """
+    shown = Shown(result, resources["nbgrader"]["notebook"])
+    for number, cell in enumerate(nb.cells, 1):
+        if cell.cell_type == "code" and utils.is_grade(cell) and not utils.is_solution(cell):
+            shown.fill(cell, number)
+    resources[OPEN], resources[COMMENTS] = shown.open, shown.comments
+    if result is not None:
+        nb.metadata["autograder"] = node(run.provenance(result))
 
 
 class Shown:
@@ -152,28 +162,43 @@ class SaveGrades(SaveAutoGrades):
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """Write the scores and comments of one notebook."""
         about = resources["nbgrader"]
-        still_open: set[str] = resources.get(OPEN, set())
-        comments: dict[str, str] = resources.get(COMMENTS, {})
+        scores, comments = entries_of(nb, resources, self.log)
         with Gradebook(about["db_url"]) as gradebook:
             submitted = gradebook.find_submission_notebook(
                 about["notebook"], about["assignment"], about["student"]
             )
             grades = {grade.name: grade for grade in submitted.grades}
             commented = {comment.name: comment for comment in submitted.comments}
-            for cell in nb.cells:
-                grade_id = grade_id_of(cell)
-                if utils.is_grade(cell):
-                    score = None
-                    if grade_id not in still_open:
-                        score, _ = utils.determine_grade(cell, self.log)
-                    grade = grades[grade_id]
-                    grade.auto_score = score
-                    grade.needs_manual_grade = grade.manual_score is not None or score is None
-                if utils.is_solution(cell) or utils.is_task(cell):
-                    comment = comments.get(grade_id or "") or _no_response(cell)
-                    commented[grade_id].auto_comment = comment
+            for name, score in scores.items():
+                grade = grades[name]
+                grade.auto_score = score
+                grade.needs_manual_grade = grade.manual_score is not None or score is None
+            for name, comment in comments.items():
+                commented[name].auto_comment = comment
             gradebook.db.commit()
         return nb, resources
+
+
+def entries_of(
+    nb: Any, resources: Any, log: Any
+) -> tuple[dict[str, float | None], dict[str, str | None]]:
+    """What the gradebook gets of a notebook: by cell, automatic scores and comments.
+
+    A score of None stays open.
+    """
+    still_open: set[str] = resources.get(OPEN, set())
+    words_for: dict[str, str] = resources.get(COMMENTS, {})
+    scores: dict[str, float | None] = {}
+    comments: dict[str, str | None] = {}
+    for cell in nb.cells:
+        grade_id = grade_id_of(cell) or ""
+        if utils.is_grade(cell):
+            scores[grade_id] = None
+            if grade_id not in still_open:
+                scores[grade_id], _ = utils.determine_grade(cell, log)
+        if utils.is_solution(cell) or utils.is_task(cell):
+            comments[grade_id] = words_for.get(grade_id) or _no_response(cell)
+    return scores, comments
 
 
 def _no_response(cell: Any) -> str | None:

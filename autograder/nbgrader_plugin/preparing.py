@@ -30,12 +30,11 @@ from autograder.result import SubmissionResult
 from autograder.submission import Chosen, choose
 
 OURS = "ObserveAndJudge"
-GIVEN = "autograder_results"  # attribute of a converter: student → result, graded elsewhere
 
 
 @dataclass
 class Run:
-    """One call of Autograde. `grade` observes, or looks up what was graded before."""
+    """One run over a class. `grade` observes, or looks up what was graded before."""
 
     pack: Pack
     questions: tuple[Question, ...]
@@ -67,8 +66,12 @@ class Run:
             return None, (str(problem),)
         return chosen, chosen.messages
 
-    def shown(self, student: str, path: Path) -> Any:
-        """The notebook that goes to autograded/: the student's own if it can be read."""
+    def shown(self, path: Path, read_before: bool = False) -> Any:
+        """The notebook that goes to autograded/: the student's own if it can be read.
+
+        read_before: whether the grader could read the submission. What it takes to find that out
+        is left out then, where it is not needed otherwise.
+        """
         from autograder.nbgrader_plugin import cells, reading
 
         release = self.release.get(path.stem)
@@ -76,15 +79,22 @@ class Run:
             raise NbgraderError(f"{path.name} is not a notebook of {self.name}")
         if path.stem != self.name:
             return cells.restored(reading.read_notebook(path), release, cells.written_in(None))
-        chosen, messages = self.chosen(path.parent)
-        if chosen is not None and not reading.made_by_us(path):
+
+        @functools.cache
+        def chosen() -> tuple[Chosen | None, tuple[str, ...]]:
+            return self.chosen(path.parent)
+
+        def written(name: str) -> str | None:
+            found, _ = chosen()
+            return cells.written_in(found.submission if found else None)(name)
+
+        if not reading.made_by_us(path) and (read_before or chosen()[0] is not None):
             try:
-                book = reading.read_notebook(path)
+                return cells.restored(reading.read_notebook(path), release, written)
             except Unreadable:
                 pass
-            else:
-                return cells.restored(book, release, cells.written_in(chosen.submission))
-        book = cells.stand_in(release, chosen.submission if chosen else None, messages)
+        found, messages = chosen()
+        book = cells.stand_in(release, found.submission if found else None, messages)
         book.metadata.pop(MADE_BY_US)  # a student who gets it back may hand it in again
         return book
 
@@ -99,14 +109,6 @@ def patch_autograde() -> None:
     def init_notebooks(self: Any) -> None:
         self.autograder_run = _prepared(self) if _uses_ours(self) else None
         theirs(self)
-        given = getattr(self, GIVEN, None)
-        if given is not None:  # results of some students: the others are not touched
-            wanted = {os.path.normpath(self._format_source(_name(self), name)) for name in given}
-            self.assignments = {
-                folder: notebooks
-                for folder, notebooks in self.assignments.items()
-                if os.path.normpath(folder) in wanted
-            }
 
     init_notebooks.autograder_patch = True  # type: ignore[attr-defined]
     Autograde.init_notebooks = init_notebooks
@@ -125,7 +127,7 @@ def _patch_init_assignment() -> None:
             return
         before = self.coursedir.ignore
         folder = Path(self._format_source(assignment_id, student_id))
-        self.coursedir.ignore = [*before, *_not_to_be_copied(folder)]
+        self.coursedir.ignore = [*before, *not_to_be_copied(folder)]
         try:
             theirs(self, assignment_id, student_id)
         finally:
@@ -151,15 +153,21 @@ def _patch_timestamps() -> None:
     CourseDirectory.get_existing_timestamp = get_existing_timestamp
 
 
-def _not_to_be_copied(folder: Path) -> list[str]:
-    """Names below a student's folder that are neither files nor folders, as patterns."""
+def not_to_be_copied(folder: Path) -> list[str]:
+    """Names below a student's folder that are no files or folders that can be read, as patterns.
+
+    nbgrader copies every file beside the notebook, and fails a student for a dangling link, a
+    pipe, or what it may not read.
+    """
     if folder.is_symlink() or folder.parent.is_symlink():
         return ["*"]
     names: list[str] = []
     for inside, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            mode = os.lstat(os.path.join(inside, name)).st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            path = os.path.join(inside, name)
+            mode = os.lstat(path).st_mode
+            readable = stat.S_ISREG(mode) and os.access(path, os.R_OK)
+            if not (readable or stat.S_ISDIR(mode)):
                 names.append(glob.escape(name))
     return names
 
@@ -192,6 +200,42 @@ def _prepared(converter: Any) -> Run:
 
 
 def _prepare(converter: Any) -> Run:
+    """A run that observes what nbgrader hands over."""
+    from autograder.nbgrader_plugin.grader import grader_for
+    from autograder.nbgrader_plugin.grading import ObserveAndJudge
+
+    directory = converter.coursedir
+    course, name = Path(directory.root), _name(converter)
+    _expect_solutions(course, name)
+    grader = grader_for(course, name, ObserveAndJudge(parent=converter).settings)
+    about = grader.assignment
+    run = prepare(converter, about.pack, about.questions, grader.grade, about.seed)
+    for folder in glob.glob(converter._format_source(name, directory.student_id)):
+        if os.path.isdir(folder):
+            see_to_a_notebook(run, Path(folder), converter.log)
+    return run
+
+
+def prepare_for(converter: Any, results: Mapping[str, SubmissionResult], seed: str | None) -> Run:
+    """A run for results that exist already, by student."""
+    course, name = Path(converter.coursedir.root), _name(converter)
+    _expect_solutions(course, name)
+    pack = load_pack(course, name)
+
+    def grade(student: str, folder: Path) -> SubmissionResult:
+        return results[student]
+
+    return prepare(converter, pack, load_quiz(pack.folder), grade, seed)
+
+
+def prepare(
+    converter: Any,
+    pack: Pack,
+    questions: tuple[Question, ...],
+    grade: Callable[[str, Path], SubmissionResult],
+    seed: str | None,
+) -> Run:
+    """What every run begins with: the release, and a gradebook that is copied and knows it."""
     from autograder.nbgrader_plugin import databases, gradebooks
     from autograder.nbgrader_plugin.grading import ObserveAndJudge, folder_of
     from autograder.nbgrader_plugin.release import released
@@ -199,49 +243,31 @@ def _prepare(converter: Any) -> Run:
     # nbgrader's own use of SQLAlchemy, three times for each new submission, and harmless
     warnings.filterwarnings("ignore", "Object of type <Submitted.* not in session")
     directory = converter.coursedir
-    course, name = Path(directory.root), _name(converter)
+    release = released(converter, pack)
+    databases.expect_course_id(directory.db_url, directory.course_id)
+    if ObserveAndJudge(parent=converter).backup:
+        gradebooks.back_up(directory.db_url, Path(directory.root))
+    gradebooks.register(converter, pack, release)
+    return Run(
+        pack=pack,
+        questions=questions,
+        release=release,
+        folder=lambda student: folder_of(converter, student, pack.name),
+        grade=grade,
+        seed=seed,
+    )
+
+
+def _expect_solutions(course: Path, name: str) -> None:
     if not has_solutions(course, name):
         raise NbgraderError(
             f"there is no solutions/{name} in {course}, so attention-autograder cannot grade "
             f"{name}; write it, or grade {name} with nbgrader's own preprocessors by taking "
             "configure(c) out of nbgrader_config.py"
         )
-    given: Mapping[str, SubmissionResult] | None = getattr(converter, GIVEN, None)
-    ours = ObserveAndJudge(parent=converter)
-    if given is None:
-        from autograder.nbgrader_plugin.grader import grader_for
-
-        grader = grader_for(course, name, ours.settings)
-        pack, questions = grader.assignment.pack, grader.assignment.questions
-        grade, seed = grader.grade, grader.assignment.seed
-    else:
-        pack, seed = load_pack(course, name), None
-        questions = load_quiz(pack.folder)
-
-        def grade(student: str, folder: Path) -> SubmissionResult:
-            return given[student]
-
-    release = released(converter, pack)
-    databases.expect_course_id(directory.db_url, directory.course_id)
-    if ours.backup:
-        gradebooks.back_up(directory.db_url, course)
-    gradebooks.register(converter, pack, release)
-    run = Run(
-        pack=pack,
-        questions=questions,
-        release=release,
-        folder=lambda student: folder_of(converter, student, name),
-        grade=grade,
-        seed=seed,
-    )
-    for folder in glob.glob(converter._format_source(name, directory.student_id)):
-        if os.path.isdir(folder):
-            _see_to_a_notebook(run, Path(folder), converter.log)
-            _pass_over_what_cannot_be_copied(folder, directory)
-    return run
 
 
-def _see_to_a_notebook(run: Run, folder: Path, log: Any) -> None:
+def see_to_a_notebook(run: Run, folder: Path, log: Any) -> None:
     """Write the notebook that nbgrader needs where there is none, or only our last one."""
     from autograder.nbgrader_plugin import cells, reading
 
@@ -257,13 +283,3 @@ def _see_to_a_notebook(run: Run, folder: Path, log: Any) -> None:
         os.replace(fresh, path)
     except OSError as fault:
         log.error("%s could not be written (%s): this student is passed over", path, fault)
-
-
-def _pass_over_what_cannot_be_copied(folder: str, directory: Any) -> None:
-    """nbgrader copies every other file too, and fails a student for a dangling link or a pipe."""
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = os.path.join(place, name)
-            copied = os.path.isfile(path) and os.access(path, os.R_OK)
-            if not copied and glob.escape(name) not in directory.ignore:
-                directory.ignore = [*directory.ignore, glob.escape(name)]

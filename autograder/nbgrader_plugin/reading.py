@@ -30,9 +30,8 @@ class SubmissionExporter(NotebookExporter):
         if run is None or not converter._sanitizing:
             return super().from_filename(filename, resources, **options)
         path = Path(filename)
-        about = resources["nbgrader"]
         resources["metadata"] = {"name": path.stem, "path": os.path.dirname(filename)}
-        book = run.shown(about["student"], path)
+        book = run.shown(path)
         return self.from_notebook_node(  # type: ignore[no-untyped-call,no-any-return]
             book, resources, **options
         )
@@ -86,6 +85,8 @@ def _decode(path: Path) -> _Notebook:
         book = msgspec.json.decode(data, type=_Notebook)
         if book.nbformat < 4:
             book = msgspec.convert(dict(loads(data.decode())), _Notebook)
+            for cell in book.cells or ():
+                cell.id = None  # drawn at random just now
     except Exception as fault:  # a student's file may break a parser in any way
         raise Unreadable(f"{path.name} cannot be read ({fault})") from fault
     return book

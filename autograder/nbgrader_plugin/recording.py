@@ -1,4 +1,4 @@
-"""Results that exist already into nbgrader's gradebook, and its feedback pages."""
+"""For `autograder grade`: results that exist already into nbgrader's gradebook, and its pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traitlets.config.loader import Config, PyFileConfigLoader
 
 from autograder.nbgrader_plugin import NbgraderError, configure, databases
 from autograder.nbgrader_plugin.courses import silent_logger
-from autograder.nbgrader_plugin.preparing import GIVEN
+from autograder.nbgrader_plugin.writing import Recorder, said_of
 from autograder.result import SubmissionResult
 
 
@@ -61,10 +61,6 @@ class _Noting:
             raise
 
 
-class _Record(_Noting, Autograde):
-    pass
-
-
 class _Feedback(_Noting, GenerateFeedback):
     """Pages for those whom the gradebook knows: autograded/ may hold others, of another one."""
 
@@ -87,21 +83,17 @@ def record(
     submitted: Path | None = None,
     backup: bool = True,
     advance: Callable[[str], None] | None = None,
+    seed: str | None = None,
 ) -> None:
     """See `autograder.nbgrader_plugin.record`."""
     config = _configuration(course, assignment, db_url)
     config.ObserveAndJudge.backup = backup and config.ObserveAndJudge.get("backup", True)
     if submitted is not None:
         config.CourseDirectory.submitted_directory = str(submitted.resolve())
-    converter = _Record(
-        advance, coursedir=CourseDirectory(config=config), config=config, log=silent_logger()
+    converter = Autograde(
+        coursedir=CourseDirectory(config=config), config=config, log=silent_logger()
     )
-    setattr(converter, GIVEN, {result.student: result for result in results})
-    what = f"the gradebook was not written for {assignment}"
-    _start(converter, what)
-    lost = {result.student for result in results} - converter.started
-    if lost:
-        raise NbgraderError(f"{what}: nothing is handed in any more by {', '.join(sorted(lost))}")
+    Recorder(converter, results, seed).record(advance)
 
 
 def write_feedback(
@@ -157,11 +149,5 @@ def _start(converter: Any, what: str) -> None:
     try:
         converter.start()
     except Exception as fault:
-        reasons = [
-            f"{student} ({type(reason).__name__}: {reason})"
-            for student, reason in sorted(converter.faults.items())
-        ]
-        reason = "; ".join(reasons[:5]) or str(fault)
-        more = f" and {len(reasons) - 5} more" if len(reasons) > 5 else ""
-        said = f"{what}: {reason}{more}"
+        said = said_of(what, converter.faults) if converter.faults else f"{what}: {fault}"
         raise NbgraderError(databases.without_password(said, converter.coursedir.db_url)) from fault

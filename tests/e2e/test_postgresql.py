@@ -16,6 +16,7 @@ from autograder.cli.running import sentence
 from autograder.grading import Assignment, grade_submission
 from autograder.nbgrader_plugin import NbgraderError, databases, gradebooks
 from autograder.run import Run
+from tests.e2e.gradebook_rows import rows
 from tests.e2e.postgres import PASSWORD, program, server
 from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
 from tests.unit.test_evaluation import Fake
@@ -62,32 +63,6 @@ def class_of(root: Path, size: int):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     return class_of(tmp_path_factory.mktemp("postgres"), 20)
-
-
-def rows(db_url: str) -> dict[str, list[str]]:
-    """Table → its rows as texts, sorted, with each random id written as the row that it names."""
-    from nbgrader.api import Base
-    from sqlalchemy import create_engine, select
-
-    engine = create_engine(databases.driver_url(db_url))
-    named: dict[str, str] = {}
-    found: dict[str, list[str]] = {}
-    with engine.connect() as connection:
-        for table in Base.metadata.sorted_tables:
-            found[table.name] = []
-            for row in connection.execute(select(table)).mappings():
-                own = {
-                    key: named.get(value, value) if isinstance(value, str) else value
-                    for key, value in row.items()
-                    if key != "id" or table.c.id.foreign_keys or len(str(value)) != 32
-                }
-                text = f"{table.name}{sorted(own.items(), key=lambda item: item[0])}"
-                found[table.name].append(text)
-                if "id" in row:
-                    named[row["id"]] = text
-            found[table.name].sort()
-    engine.dispose()
-    return found
 
 
 def compare(postgres, course, results, database):
