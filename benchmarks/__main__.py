@@ -24,7 +24,8 @@ from benchmarks.course import PS, SEED, make_class
 from benchmarks.graders import Grader, figures, ratios
 from benchmarks.otter import Otter, otter_command
 from benchmarks.ours import Ours, Parts, take_apart
-from benchmarks.processes import INTERVAL, CommandFailed, unit
+from benchmarks.processes import INTERVAL, CommandFailed, Measured, unit
+from benchmarks.recorded import Recorded
 from benchmarks.stock import Stock
 
 # One submission at a time, with walls, channels, reading and judging, may take this many times
@@ -112,6 +113,7 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     out = Console(stderr=True)
     class_ = make_class(folder / "submitted", options.submissions, options.assignment)
     ours = Ours(class_, folder / "ours", options.workers)
+    mine = {"ours": ours, "recorded": Recorded(class_, folder / "recorded", options.workers)}
     count = min(options.others, class_.size)
     others: dict[str, Grader] = {}
     otter = otter_command(options.otter)
@@ -120,16 +122,18 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         if otter is not None:
             others["otter"] = Otter(folder / "otter", class_, count, otter)
     # the others between two runs of ours, so that one busy moment does not decide
-    out.print(f"{class_.size} notebooks of {class_.assignment}: {ours.title} …")
-    runs = [ours.grade()]
-    graders: dict[str, Any] = {"ours": {}}
-    for key, grader in others.items():
-        out.print(f"{grader.count} of them: {grader.title}, seconds for each …")
-        graders[key] = figures(grader, [grader.grade()])
-    if others:
-        out.print(f"{ours.title} once more …")
-        runs.append(ours.grade())
-    graders["ours"] = figures(ours, runs)
+    runs: dict[str, list[Measured]] = {key: [] for key in mine}
+    for key, grader in mine.items():
+        out.print(f"{class_.size} notebooks of {class_.assignment}: {grader.title} …")
+        runs[key].append(grader.grade())
+    measured: dict[str, Any] = {}
+    for key, other in others.items():
+        out.print(f"{other.count} of them: {other.title}, seconds for each …")
+        measured[key] = figures(other, [other.grade()])
+    for key, grader in mine.items() if others else ():
+        out.print(f"{grader.title} once more …")
+        runs[key].append(grader.grade())
+    graders = {key: figures(grader, runs[key]) for key, grader in mine.items()} | measured
     parts = _parts(
         take_apart(
             make_class(folder / "apart", min(20, class_.size), class_.assignment), options.workers

@@ -34,6 +34,7 @@ class Ours:
         self.count = class_.size
         self.workers = workers
         self.document: dict[str, Any] = {}
+        self.course = ROOT
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -41,14 +42,18 @@ class Ours:
         """The measured command: full cases, nothing kept from an earlier run."""
         json_file = self._folder / "result.json"
         command = [sys.executable, "-m", "autograder.cli", "grade", self.class_.assignment]
-        command += ["--course", str(ROOT)]
+        command += ["--course", str(self.course)]
         command += ["--submitted", str(self.class_.submitted), "--json", str(json_file)]
         command += ["--no-resume", "--workers", str(self.workers), "--seed", RUN_SEED]
         # the code is ours; the isolation that there was stands in the table
-        command += ["--allow-unsandboxed"]
+        command += ["--allow-unsandboxed", *self.options()]
         measured = measure(command, self._folder, os.environ)
         self.document = json.loads(json_file.read_text("utf-8"))
         return measured
+
+    def options(self) -> list[str]:
+        """On top of what is graded how."""
+        return []
 
     def wrongly_graded(self) -> list[str]:
         """Students whose score is not what their code deserves, or who have none."""

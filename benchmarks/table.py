@@ -37,8 +37,11 @@ def show(found: dict[str, Any]) -> None:
     out.print(table)
     for name in found["not_installed"]:
         out.print(f"{name}: not installed here, so not measured.")
-    runs = ", ".join(f"{seconds:.2f} s" for seconds in graders["ours"]["runs"])
-    out.print(f"Ours: the median of its runs ({runs}), full cases, --no-resume.")
+    for key in ("ours", "recorded"):
+        if key in graders:
+            runs = ", ".join(f"{seconds:.2f} s" for seconds in graders[key]["runs"])
+            out.print(f"{graders[key]['title']}: the median of its runs ({runs}).")
+    out.print("Ours: full cases, --no-resume; --gradebook writes scores, comments and autograded/.")
     for ratio in found["ratios"]:
         verdict = _verdict(ratio["ratio"] >= ratio["target"])
         names = [graders[ratio[key]]["title"] for key in ("slower", "quicker")]

@@ -16,14 +16,20 @@ def test_two_submissions_with_ours_only(tmp_path, capsys):
     figures = json.loads(figures_file.read_text("utf-8"))
     assert figures["submissions"] == 2
     assert figures["ratios"] == []  # there is nothing to compare with
-    assert set(figures["graders"]) == {"ours"}
-    assert figures["graders"]["ours"]["workers"] == 1
-    assert figures["graders"]["ours"]["wrongly_graded"] == []
-    assert figures["graders"]["ours"]["peak_mib"] > 0
+    assert set(figures["graders"]) == {"ours", "recorded"}
+    for found in figures["graders"].values():
+        assert found["workers"] == 1
+        assert found["wrongly_graded"] == []
+        assert found["peak_mib"] > 0
     assert {"spawn", "load", "calls", "judge and rest"} <= set(figures["parts"]["each_ms"])
     assert figures["over_floor"] > 0
     printed = capsys.readouterr().out
-    for words in ("autograder grade", "per submission", "peak memory", figures["isolation"]):
+    for words in (
+        "autograder grade --gradebook",
+        "per submission",
+        "peak memory",
+        figures["isolation"],
+    ):
         assert words in printed
 
 
@@ -73,8 +79,9 @@ def test_a_promise_that_is_not_kept_ends_with_1(monkeypatch, capsys):
         graders = {"ours": _grader("ours", 0.01), "stock": _grader("stock", seconds)}
         assert _status(monkeypatch, graders) == status
         assert ("NOT kept" in capsys.readouterr().out) == (status == 1)
-    graders["otter"] = _grader("otter", 1.99)
-    assert _status(monkeypatch, graders) == 1
+    assert _status(monkeypatch, graders | {"otter": _grader("otter", 1.99)}) == 1
+    assert _status(monkeypatch, graders | {"recorded": _grader("recorded", 0.0301)}) == 0
+    assert _status(monkeypatch, graders | {"recorded": _grader("recorded", 0.0303)}) == 1
     ours = {"ours": _grader("ours", 0.01)}
     assert _status(monkeypatch, ours, benchmarks.MOST_OVER_FLOOR) == 0
     assert _status(monkeypatch, ours, benchmarks.MOST_OVER_FLOOR + 0.1) == 1
