@@ -4,7 +4,7 @@
 `generate_release` for `autograder build`, `record` and `write_feedback` for
 `autograder grade --gradebook` and `--feedback`.
 
-nbgrader takes seconds to import, so nothing of it is imported until it is needed.
+nbgrader takes a second to import, so nothing of it is imported until it is needed.
 
 | module | does |
 |---|---|
@@ -29,6 +29,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.later import postpone
+
 if TYPE_CHECKING:
     from autograder.result import SubmissionResult
 
@@ -40,6 +42,8 @@ __all__ = [
     "see_that_gradebook_answers",
     "write_feedback",
 ]
+
+postpone()
 
 _OURS = "autograder.nbgrader_plugin"
 _THEIRS = "nbgrader.preprocessors"

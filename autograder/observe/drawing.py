@@ -30,7 +30,8 @@ def read_axes(axes: Any) -> dict[str, Any]:
 
     if not is_a(axes, Axes):
         raise Unfit(f"expected a matplotlib Axes, got a value of type {type_name(axes)}")
-    axes.figure.canvas.draw()  # tick labels exist only after a draw
+    # tick labels exist only once the figure was laid out; its colours need not be painted
+    axes.figure.canvas.figure.draw_without_rendering()
     texts = {"title": axes.get_title(), "x_label": axes.get_xlabel(), "y_label": axes.get_ylabel()}
     return {"shown": _read_picture(axes), "texts": texts}
 

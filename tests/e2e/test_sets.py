@@ -20,6 +20,7 @@ import pytest
 from autograder import stubs
 from autograder.pack import assignments_of
 from tests.e2e.folders import (
+    NBCLIENT,
     ROOT,
     environment,
     pack,
@@ -32,7 +33,6 @@ from tests.e2e.folders import (
 
 pytestmark = pytest.mark.e2e
 
-NBCLIENT = "from nbclient.cli import main; main()"
 PYTEST = "import sys, pytest; sys.exit(pytest.main())"
 AUTOGRADER = "from autograder.cli import main; main()"
 

@@ -23,6 +23,7 @@ import pytest
 from autograder import __version__
 from autograder.selfcheck import KEY_FILE
 from tests.e2e.folders import (
+    NBCLIENT,
     PS,
     RELEASE,
     ROOT,
@@ -498,7 +499,7 @@ def notebooks(machine, tmp_path_factory) -> dict[str, Notebook]:
         book["cells"].append({**last, "outputs": [], "execution_count": None})
         path.write_text(json.dumps(book), "utf-8")
     # processes of their own: pytest makes errors of warnings, also of the client's
-    command: list[str | Path] = [sys.executable, "-c", "from nbclient.cli import main; main()"]
+    command: list[str | Path] = [sys.executable, "-c", NBCLIENT]
     options = ["--inplace", "--allow-errors", "--timeout=100"]
     with ThreadPoolExecutor(len(paths)) as threads:
         ended = threads.map(

@@ -15,11 +15,12 @@ import pytest
 
 from autograder.pack import assignments_of
 from autograder.selfcheck import KEY_FILE
+from tests.e2e.folders import NBCLIENT
 
 COURSE = Path(__file__).parents[2]
 ASSIGNMENTS = [name for name in assignments_of(COURSE) if (COURSE / "source" / name).is_dir()]
 
-SECONDS = 60  # of processor time, for a notebook on a student's machine
+SECONDS = 55  # of processor time, for a notebook on a student's machine
 WARNINGS = "import warnings\n\nwarnings.simplefilter('error')"
 # What the notebooks' own helper prints instead of raising.
 NOT_SHOWN = ("Come back to this cell", "This picture needs", "This did not work")
@@ -39,7 +40,7 @@ def executed(request, tmp_path_factory):
     path.write_text(json.dumps(book), "utf-8")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     # a process of its own: pytest makes errors of warnings, also of the client's
-    command = [sys.executable, "-c", "from nbclient.cli import main; main()", path.name]
+    command = [sys.executable, "-c", NBCLIENT, path.name]
     subprocess.run([*command, "--inplace", "--allow-errors"], cwd=folder, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

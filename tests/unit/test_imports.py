@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parents[2] / "autograder"
 ORDER = [
     "result",
     "source_trees",
+    "later",
     "observe.protocol",
     "observe.session",
     "observe.values",
