@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
+
 from autograder.quiz import STUDENT_ID
 from benchmarks import __main__ as benchmarks
+from benchmarks import counterexamples
 from benchmarks.graders import ratios
 
 PS1 = "ps1_numpy_attention"
@@ -91,3 +94,16 @@ def test_wrong_scores_cannot_be_compared(monkeypatch, capsys):
     graders = {"ours": _grader("ours", 0.01, ["student001"]), "stock": _grader("stock", 2.0)}
     assert _status(monkeypatch, graders) == 2
     assert "student001" in capsys.readouterr().err
+
+
+def test_small_cases_of_a_few_students(capsys):
+    assert counterexamples.main(["--sets", "ps1", "--every", "20"]) == 0
+    printed = capsys.readouterr().out
+    assert "a small failing case for" in printed
+    assert "first suspect of the trace" in printed
+
+
+@pytest.mark.soak
+def test_groups_of_a_class_of_200():
+    figures = counterexamples.measure_class("ps1", 200)
+    assert figures["purity"] >= 0.95

@@ -304,3 +304,39 @@ class TestTracer:
         loaded = Loaded("def f(x):\n    return x + 1\n")
         program = Program((Call("f", (np.ones(2),), argument_names=("x",)),))
         assert "trace" not in loaded(program)[0].notes
+
+
+class TestHostile:
+    """Code that plays with what watches it: no more than its own trace is lost."""
+
+    def test_tracing_switched_off(self):
+        source = "import sys\ndef f(x):\n    y = x + 1\n    sys.settrace(None)\n    return y\n"
+        records = TestTracer().records(source, np.zeros(2))
+        assert len(records) <= 1
+
+    def test_the_worker_s_own_functions_replaced(self):
+        source = """
+            import sys
+            def f(x):
+                ours = sys.modules["autograder.observe.tracing"]
+                kept, ours._Frame.follow = ours._Frame.follow, None
+                try:
+                    return x + 1
+                finally:
+                    ours._Frame.follow = kept
+            """
+        TestTracer().records(source, np.zeros(2))  # nothing is raised here
+
+    def test_a_tracer_that_was_there_comes_back(self):
+        import sys
+
+        def own(frame, event, argument):
+            return None
+
+        before = sys.gettrace()
+        sys.settrace(own)
+        try:
+            TestTracer().records("def f(x):\n    return x\n", np.zeros(2))
+            assert sys.gettrace() is own
+        finally:
+            sys.settrace(before)
