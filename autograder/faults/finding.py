@@ -124,6 +124,8 @@ class Finder:
                 cluster=place.key,
                 edit=self._edit(failure, place),
             )
+        if found is not None and not made.cluster and not failure.result.misconceptions:
+            made = msgspec.structs.replace(made, cluster=_behaviour(found))
         return made
 
     def counterexample(self, failure: Failure, run: Runner) -> Counterexample | None:
@@ -194,6 +196,17 @@ def explained_live(
     except Exception:  # as in grading: the result stands without
         return result
     return result if found is None else with_remark(result, _by_hand(found))
+
+
+def _behaviour(found: Counterexample) -> str:
+    """What all give who made a mistake alike, where no place is known: the same wrong numbers.
+
+    Small cases are tried in one order and made simpler in one way, so that they meet there.
+    """
+    _, got = results_words(found)
+    raised = next((s.raised for s in found.observed if s.raised is not None), None)
+    said = got if raised is None else raised.type_name
+    return f"gives {said} for {input_words(found.case.program)}"[:300]
 
 
 def _by_hand(found: Counterexample) -> Remark:

@@ -62,8 +62,8 @@ class Held:
 class Cluster:
     """Submissions with a mistake that has no name, alike in what is wrong with them.
 
-    words: the repair or the first wrong step that they share. question: what was asked about it.
-    holders: positions of the students.
+    words: the repair, the first wrong step or the wrong numbers that they share. question: what
+    was asked about it. holders: positions of the students.
     """
 
     exercise: str
@@ -161,18 +161,21 @@ def clusters_of(students: Sequence[SubmissionResult]) -> tuple[Cluster, ...]:
 
     Who holds a misconception of it is counted there.
     """
-    holders: dict[tuple[str, str], list[int]] = {}
-    questions: dict[tuple[str, str], str] = {}
+    holders: dict[tuple[str, ...], list[int]] = {}
+    questions: dict[tuple[str, ...], str] = {}
     for position, student in enumerate(students):
         for exercise in student.exercises:
             remark = exercise.remark or None
             if remark is None or not remark.cluster or exercise.misconceptions:
                 continue
-            key = exercise.name, remark.cluster
+            key: tuple[str, ...] = (exercise.name, remark.cluster)
+            if remark.line is None:  # alike by what it gives: then in all that is checked
+                failed = [check.name for check in exercise.checks if check.outcome == "failed"]
+                key = (*key, *failed)
             holders.setdefault(key, []).append(position)
             questions.setdefault(key, remark.question)
     found = [
-        Cluster(*key, questions[key], tuple(positions))
+        Cluster(key[0], key[1], questions[key], tuple(positions))
         for key, positions in holders.items()
         if len(positions) > 1
     ]
