@@ -131,6 +131,8 @@ class Zygote:
         kernel.die_with_parent()
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page
+        with contextlib.suppress(OSError):  # it only saves time
+            kernel.gather_pages()
         return {
             "missing": self.sandbox.missing,
             "landlock_abi": self.sandbox.landlock.abi if self.sandbox.landlock else 0,
