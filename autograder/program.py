@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -62,8 +63,8 @@ class Call:
     slot: str | None = None
     watch: tuple[str, ...] = ("arguments",)
 
-    @property
-    def named(self) -> dict[str, Any]:
+    @cached_property
+    def named(self) -> Mapping[str, Any]:
         """Arguments by name, positional ones first."""
         count = len(self.args)
         names = list(self.argument_names[:count])
@@ -156,7 +157,7 @@ class Program:
     operators: bool = False
     trace: bool = False
 
-    @property
+    @cached_property
     def calls(self) -> tuple[tuple[int, Call], ...]:
         """The calls with their positions among the steps."""
         return tuple((i, step) for i, step in enumerate(self.steps) if isinstance(step, Call))
