@@ -187,6 +187,9 @@ class Pass:
 
     def _observe_until_stopped(self, todo: list[ExerciseSpec], loaded: Loaded) -> None:
         """Settle exercises in order and take them off `todo`, until the session ends."""
+        ahead = getattr(loaded.session, "ahead", None)
+        if ahead is not None and self.desk is None:  # a desk makes its programs as they come
+            ahead([case.wire for spec in todo for case in spec.cases])
         while todo:
             stop = self._observe(todo[0], loaded)
             if stop is not None and self._may_retry(todo[:1], stop):

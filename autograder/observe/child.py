@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from autograder.observe.supervisor import Ended, Started, Supervisor, ZygoteDied
 
 HELLO_SECONDS = 20.0
 KILLED = "something else on this machine killed the process, or the machine has too little memory"
+# Bytes written at a time, as many as a pipe holds, and read at a time: of the next answer too.
+_PIECE, _AHEAD = 1 << 16, 1 << 18
 # What a library says before it gives up; a submission that prints it gains nothing.
 _OUT_OF_MEMORY_WORDS = (b"MemoryError", b"bad_alloc", b"Memory allocation still failed")
 
@@ -52,6 +55,10 @@ class ChildSession(Conversation):
         self._expected = expected  # layers; None: whatever they are
         self._entered: tuple[str, ...] | None = None
         self._received = bytearray()
+        self._unsent = bytearray()
+        self._to_send: deque[tuple[protocol.Prepared, bytes]] = deque()  # after what is unsent
+        self._sending = False  # whether the poll waits for room in the pipe
+        self._deaf = False  # the child has closed its end
         self._pid, self._pidfd = started.pid, started.pidfd
         self._requests, self._results, self._log = started.channels
         self._logging = True
@@ -97,22 +104,25 @@ class ChildSession(Conversation):
             raise infrastructure(f"the sandbox had layers {entered}, not {self._expected}")
         self._entered = entered
 
+    def _send_ahead(self, program: protocol.Prepared, nonce: bytes) -> bool:
+        self._to_send.append((program, nonce))
+        return True
+
     def _transfer(self, out: bytes, need: int, deadline: float) -> bytes:
-        left = memoryview(out)
-        if left:
-            self._poll.register(self._requests, select.POLLOUT)
-        try:
-            while left or len(self._received) < need:
-                for descriptor, _ in self._wait(deadline):
-                    if descriptor == self._requests:
-                        left = self._send(left)
-                    elif descriptor == self._results:
-                        self._receive()
-                    else:
-                        self._read_log()
-        finally:
-            if left:
-                self._poll.unregister(self._requests)
+        self._unsent += out
+        if self._unsent or self._to_send:
+            self._send()
+        while len(self._received) < need:
+            ready = self._wait(deadline)
+            if self._deaf and not ready:
+                raise EOFError
+            for descriptor, _ in ready:
+                if descriptor == self._requests:
+                    self._send()
+                elif descriptor == self._results:
+                    self._receive()
+                else:
+                    self._read_log()
         taken = bytes(memoryview(self._received)[:need])
         del self._received[:need]
         return taken
@@ -121,23 +131,38 @@ class ChildSession(Conversation):
         seconds = deadline - time.monotonic()
         if seconds <= 0:
             raise ClockRanOut
-        return self._poll.poll(seconds * 1000 + 1)  # a millisecond more, not a busy loop
+        # a millisecond more, not a busy loop; none where the child will be told nothing more
+        return self._poll.poll(0 if self._deaf else seconds * 1000 + 1)
 
-    def _send(self, left: memoryview) -> memoryview:
-        try:
-            left = left[os.write(self._requests, left[: 1 << 16]) :]
-        except BrokenPipeError:
-            raise EOFError from None
-        if not left:
+    def _send(self) -> None:
+        """As much as there is room for. What the child said before it hung up is still read."""
+        while not self._deaf and self._load_up():
+            try:
+                del self._unsent[: os.write(self._requests, self._unsent[:_PIECE])]
+            except BlockingIOError:
+                break
+            except BrokenPipeError:
+                self._deaf = True
+        wanted = not self._deaf and bool(self._unsent)
+        if wanted and not self._sending:
+            self._poll.register(self._requests, select.POLLOUT)
+        elif self._sending and not wanted:
             self._poll.unregister(self._requests)
-        return left
+        self._sending = wanted
+
+    def _load_up(self) -> bool:
+        """Pack requests that go ahead, a pipe's worth at a time; whether there is any."""
+        while self._to_send and len(self._unsent) < _PIECE:
+            program, nonce = self._to_send.popleft()
+            self._unsent += protocol.pack_frame(protocol.RUN, nonce, program.body)
+        return bool(self._unsent)
 
     def _receive(self) -> None:
-        piece = os.read(self._results, 1 << 18)
+        piece = os.read(self._results, _AHEAD)
         if not piece:
             raise EOFError
         self._received += piece
-        if len(self._received) > self._body_limit + HEADER.size:
+        if len(self._received) > self._body_limit + HEADER.size + _AHEAD:
             raise ProtocolError("more than an answer may take")
 
     def _read_log(self) -> bool:
