@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from autograder import __version__
 from autograder.case_drops import Drops, read_drops
@@ -367,8 +368,24 @@ def grade_class(
                 future.cancel()
 
 
+class Versioned(Protocol):
+    """What a result document is headed by."""
+
+    @property
+    def name(self) -> str:
+        """The assignment's."""
+
+    @property
+    def seed(self) -> str:
+        """Of the run."""
+
+    @property
+    def version(self) -> Version:
+        """What the results were made by."""
+
+
 def document(
-    assignment: Assignment, results: Sequence[SubmissionResult], isolation: Isolation
+    assignment: Versioned, results: Sequence[SubmissionResult], isolation: Isolation
 ) -> ResultDocument:
     """The result document of a run, submissions sorted by student."""
     return ResultDocument(

@@ -21,6 +21,7 @@ from autograder.files import MAX_FILE
 from autograder.grading import Assignment
 from autograder.moves import Kept, Move, with_kept
 from autograder.result import ResultDocument, SubmissionResult, Version
+from autograder.standing import Standing
 from autograder.versions import Basis
 
 
@@ -30,6 +31,7 @@ class _Head(msgspec.Struct, frozen=True):
     assignment: str
     seed: str
     version: Version
+    standing: Standing | None = None
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +49,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     kept: Kept = Kept()
     moves: tuple[Move, ...] = ()
 
-    def counting(self, assignment: Assignment | None = None) -> SubmissionResult:
+    def counting(self, assignment: Assignment | Standing | None = None) -> SubmissionResult:
         """The result that counts. assignment: to say what is of an earlier version."""
         outdated = []
         if assignment is not None:
@@ -124,9 +126,19 @@ class Journal:
         head = self._head()
         return {} if head is None or head.assignment != assignment else self._entries()
 
-    def open(self, assignment: Assignment, entries: Mapping[str, Entry]) -> None:
+    def standing(self) -> Standing | None:
+        """What the last run graded by, if it has come to its end."""
+        head = self._head()
+        return None if head is None or not self.finished else head.standing
+
+    def open(
+        self,
+        assignment: Assignment | Standing,
+        entries: Mapping[str, Entry],
+        standing: Standing | None = None,
+    ) -> None:
         """Begin a run: the journal then contains exactly these entries."""
-        head = _Head(assignment.name, assignment.seed, assignment.version)
+        head = _Head(assignment.name, assignment.seed, assignment.version, standing)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self.path.with_name(self.path.name + ".new")
         with fresh.open("wb") as file:

@@ -13,6 +13,7 @@ from autograder.grading import Assignment, Earlier
 from autograder.journal import Entries, Entry, digest_of
 from autograder.moves import QUIZ, Kept, Move, keep, moves_between
 from autograder.result import SubmissionResult
+from autograder.standing import Standing
 from autograder.versions import cause
 
 # Outcomes that other limits may change.
@@ -38,7 +39,7 @@ class Regrade:
 
     def __init__(
         self,
-        assignment: Assignment,
+        assignment: Assignment | Standing,
         submissions: Mapping[str, Path],
         former: Mapping[str, Entry],
         wish: Wish,
@@ -210,11 +211,13 @@ class Regrade:
         )
 
 
-def only(wish: Wish, assignment: Assignment, submissions: Mapping[str, Path]) -> str | None:
+def only(
+    wish: Wish, assignment: Assignment | Standing, submissions: Mapping[str, Path]
+) -> str | None:
     """What is wrong with the names that were asked for, in a sentence; None when nothing is."""
     for name in wish.exercises:
-        if name not in assignment.pack.exercises:
-            known = ", ".join(assignment.pack.exercises)
+        if name not in assignment.bases:
+            known = ", ".join(assignment.bases)
             return f"{assignment.name} has no exercise {name}; write one of {known}"
     for student in wish.students:
         if student not in submissions:

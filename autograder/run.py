@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +29,7 @@ from autograder.progress import Kind, Progress
 from autograder.regrading import Regrade, Wish, only
 from autograder.result import Isolation, ResultDocument, SubmissionResult, encode
 from autograder.results_view import clean
+from autograder.standing import Standing, digest_of_set
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,11 @@ class Run:
         seed = self.seed
         if self.resume and seed is None:
             seed = journal.seed()
-        assignment = self._load(seed)
-        regrade = self._regrade(assignment, submissions, journal, limits)
+        files = digest_of_set(self.course, self.assignment, self.explain)
+        assignment = self._standing(journal, files, seed) or self._load(seed)
+        regrade = self._regrade(assignment, submissions, journal, limits, files)
+        if isinstance(assignment, Standing) and (regrade.todo or self.gradebook or self.feedback):
+            regrade.assignment = assignment = self._load(seed)
         total, todo = len(regrade.entries.keys() | regrade.todo.keys()), regrade.todo
         with (
             self._stream(regrade, limits) as (stream, isolation),
@@ -122,13 +128,22 @@ class Run:
             for result in stream:
                 journal.add(regrade.settle(result))
                 advance(result)
-        finished = document(assignment, regrade.results(), isolation())
+        finished = document(regrade.assignment, regrade.results(), isolation())
         if self.json_file is not None:
             write_whole(self.json_file, encode(finished))
         self._write_gradebook(finished)
         if self.feedback is not None:
+            assert isinstance(assignment, Assignment)
             self._write_feedback(self.feedback, assignment, finished, submissions)
         return finished, regrade, journal
+
+    def _standing(self, journal: Journal, files: str, seed: str | None) -> Standing | None:
+        """What the last run graded by, where it is what this one would grade by."""
+        asked = self.students or self.exercises or self.drop_cases or self.restore_cases
+        found = None if asked or not self.resume else journal.standing()
+        if found is None or (found.files, found.name, found.seed) != (files, self.assignment, seed):
+            return None
+        return found
 
     def _load(self, seed: str | None) -> Assignment:
         """The assignment without the cases that are to be left out."""
@@ -146,10 +161,11 @@ class Run:
 
     def _regrade(
         self,
-        assignment: Assignment,
+        assignment: Assignment | Standing,
         submissions: Mapping[str, Path],
         journal: Journal,
         limits: Limits,
+        files: str,
     ) -> Regrade:
         """What is to be done, with the journal opened for it."""
         wish = Wish(self.students, self.exercises, self.resume, self.allow_lower)
@@ -166,7 +182,12 @@ class Run:
         if self.drop_cases or self.restore_cases:
             write_drops(self.course, self.assignment, assignment.dropped)
         regrade = Regrade(assignment, submissions, former, wish, str(limits), told=journal.finished)
-        journal.open(assignment, regrade.entries)
+        if self.drop_cases or self.restore_cases:
+            files = digest_of_set(self.course, self.assignment, self.explain)
+        standing = (
+            Standing.of(assignment, files) if isinstance(assignment, Assignment) else assignment
+        )
+        journal.open(assignment, regrade.entries, standing)
         return regrade
 
     def _submissions(self) -> Mapping[str, Path]:
@@ -215,6 +236,10 @@ class Run:
     ) -> Iterator[tuple[Iterator[SubmissionResult], Callable[[], Isolation]]]:
         """Results as they complete, and how strong the walls were, to be asked at the end."""
         assignment, todo, earlier = regrade.assignment, regrade.todo, regrade.earlier
+        if isinstance(assignment, Standing):  # nothing to do, and the set is not even loaded
+            known = [entry.result.isolation for entry in regrade.entries.values()]
+            yield iter(()), lambda: known[0]
+            return
         if self.scheduler is None or not regrade.observes:
             with self._observer(regrade, limits) as (open_session, isolation):
                 workers = self._workers()
@@ -245,11 +270,21 @@ class Run:
             known = [entry.result.isolation for entry in regrade.entries.values()]
             yield _nothing_to_observe, known[0]
             return
-        assert regrade.assignment.specs is not None  # drawn once, before there are threads
-        with observer(
-            regrade.assignment, self.course, limits, self._workers(), self.allow_unsandboxed
-        ) as found:
-            yield found
+        assignment = regrade.assignment
+        assert isinstance(assignment, Assignment)
+        with ThreadPoolExecutor(1) as beside:
+            # once, before there are threads that grade, and while the zygotes import
+            drawn = beside.submit(lambda: assignment.specs)
+            with observer(
+                assignment, self.course, limits, self._workers(), self.allow_unsandboxed
+            ) as found:
+                drawn.result()
+                gc.collect()
+                gc.freeze()  # what lives as long as the run is not gone through again and again
+                try:
+                    yield found
+                finally:
+                    gc.unfreeze()
 
     def _write_gradebook(self, finished: ResultDocument) -> None:
         if self.gradebook is None:
@@ -304,12 +339,13 @@ def _nothing_to_observe(**limits: int) -> Session:
     raise AssertionError("a session was asked for where nothing was to be observed")
 
 
-def _sentences(assignment: Assignment) -> dict[tuple[str, str], str]:
+def _sentences(assignment: Assignment | Standing) -> dict[tuple[str, str], str]:
     """(exercise, misconception) → the sentence that names it."""
+    standing = Standing.of(assignment, "") if isinstance(assignment, Assignment) else assignment
     return {
-        (exercise.name, known.name): known.sentence
-        for exercise in assignment.pack.exercises.values()
-        for known in exercise.misconceptions
+        (exercise, name): sentence
+        for exercise, sentences in standing.sentences.items()
+        for name, sentence in sentences.items()
     }
 
 

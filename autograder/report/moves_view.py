@@ -17,7 +17,7 @@ def print_regrade(regrade: Regrade) -> None:
     out = console()
     observed = ", ".join(
         f"{name} {regrade.observed[name]}"
-        for name in regrade.assignment.pack.exercises
+        for name in regrade.assignment.bases
         if regrade.observed[name]
     )
     out.print(f"Observed: {observed or 'nothing'}; kept: {regrade.kept_results()} results.")

@@ -118,6 +118,7 @@ ORDER = [
     "evaluation",
     "grading",
     "moves",
+    "standing",
     "journal",
     "regrading",
     "opening",

@@ -101,9 +101,9 @@ def observed(monkeypatch):
     """Names of the exercises that are really observed, one for each student."""
     seen = []
 
-    def spy(submission, specs, open_session, references=None, known=None):
+    def spy(submission, specs, open_session, references=None, known=None, finder=None):
         seen.extend(sorted(spec.name for spec in specs if spec.name not in (known or {})))
-        return evaluate(submission, specs, open_session, references, known)
+        return evaluate(submission, specs, open_session, references, known, finder)
 
     monkeypatch.setattr("autograder.grading.evaluate", spy)
     monkeypatch.setattr("autograder.evaluation.evaluate", spy)
@@ -471,3 +471,58 @@ def test_an_unchanged_class_of_a_thousand(course, capsys):
     edit(course, "double", ("size=3", "size=7"))
     grade(course)
     assert "Observed: double 1002; kept: 2004 results." in capsys.readouterr().out
+
+
+class TestNothingToDo:
+    """A repeated run does not even load the set; whatever may matter makes it load."""
+
+    @pytest.fixture
+    def loads(self, monkeypatch):
+        """Runs that have loaded the set."""
+        seen = []
+        load = run_module.Assignment.load
+
+        def spy(*arguments, **options):
+            seen.append(arguments)
+            return load(*arguments, **options)
+
+        monkeypatch.setattr(run_module.Assignment, "load", spy)
+        return seen
+
+    def test_the_document_is_the_same_and_the_set_is_not_loaded(self, course, loads, capsys):
+        grade(course)
+        before, printed = (course / "out.json").read_bytes(), capsys.readouterr().out
+        loads.clear()
+        for _ in range(2):  # a run that did nothing leaves what the next one needs
+            grade(course)
+            assert loads == []
+            assert (course / "out.json").read_bytes() == before
+            again = capsys.readouterr().out
+            assert again.replace("kept: 6", "kept: 0") == printed.replace(
+                "Observed: halve 2, double 2, both 2", "Observed: nothing"
+            )
+
+    @pytest.mark.parametrize("what", ["exercise", "quiz", "submission", "drops", "fault", "seed"])
+    def test_it_is_loaded_when_something_may_have_changed(self, course, loads, what):
+        grade(course)
+        options = {}
+        if what == "exercise":
+            edit(course, "halve", ("What is half of one?", "What is half of ten?"))
+        elif what == "quiz":
+            with (course / "solutions" / NAME / "quiz.yaml").open("a", encoding="utf-8") as file:
+                file.write("# a remark\n")
+        elif what == "submission":
+            submit(course, "bob", RIGHT)
+        elif what == "drops":
+            (course / ".autograder").mkdir(exist_ok=True)
+            (course / ".autograder" / f"{NAME}.dropped.json").write_text("{}", "utf-8")
+        elif what == "fault":
+            journal = Journal.beside(course / "out.json", course, NAME)
+            text = journal.path.read_bytes()
+            assert text.count(b'{"finished":true}\n') == 1
+            journal.path.write_bytes(text.replace(b'{"finished":true}\n', b""))
+        else:
+            options["seed"] = "another"
+        loads.clear()
+        grade(course, **options)
+        assert len(loads) == 1
