@@ -1,5 +1,6 @@
 """The search after the judging: what it says, what it costs, and what it leaves as it was."""
 
+import shutil
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -19,6 +20,7 @@ from autograder.observe.inprocess import observe
 from autograder.observe.session import Stopped
 from autograder.pack import load_pack
 from autograder.selfcheck import load_key
+from autograder.student import check_folder
 from tests.unit.test_evaluation import Fake, submitted
 
 COURSE = Path(__file__).parents[3]
@@ -211,3 +213,19 @@ def test_mistakes_that_are_alike_are_put_together():
     pure = sum(max(Counter(kinds).values()) for kinds in groups.values())
     assert pure == 24
     assert sorted(map(len, groups.values())) == [4, 5, 7, 8]
+
+
+def test_the_self_check_of_a_folder_and_its_flag(tmp_path):
+    """Stored small inputs in a plain process; the flag leaves the search out."""
+    for path in (COURSE / "assignments" / PS1).iterdir():
+        if path.suffix in (".safetensors", ".py"):
+            shutil.copy(path, tmp_path)
+    work = tmp_path / f"{PS1}.py"
+    work.write_text(f"{IMPORT}\n{POWERS}", encoding="utf-8")
+    found = check_folder(tmp_path, ["softmax"]).result("softmax")
+    assert found.remark.size <= 2
+    plain = check_folder(tmp_path, ["softmax"], explain=False).result("softmax")
+    assert not plain.remark
+    assert "Smallest case" in found.feedback
+    assert "Smallest case" not in plain.feedback
+    assert (found.outcome, found.score, found.checks) == (plain.outcome, plain.score, plain.checks)
