@@ -25,17 +25,23 @@ class Entry:
     """What one student wrote for one exercise.
 
     kind: the mistake's kind, such as "C1", or "own"; empty when right. names: of misconceptions
-    that describe this mistake rightly.
+    that describe this mistake rightly. fault: texts of the lines that are wrong, or that lack
+    what is missing: where one would put the finger. Each was written down from reading the code.
     """
 
     kind: str
     title: str
     source: str
     names: frozenset[str]
+    fault: tuple[str, ...] = ()
 
     @property
     def right(self):
         return not self.kind
+
+    def is_wrong_at(self, line):
+        """Whether the text of a line is that of one of the wrong ones."""
+        return any(text in line for text in self.fault)
 
     def described_by(self, misconceptions):
         """Whether something is named, and nothing but what the student did."""
@@ -46,8 +52,9 @@ def right(title, source):
     return Entry("", title, source, frozenset())
 
 
-def wrong(kind, title, source, *names):
-    return Entry(kind, title, source, frozenset(names))
+def wrong(kind, title, source, *names, fault):
+    fault = (fault,) if isinstance(fault, str) else fault
+    return Entry(kind, title, source, frozenset(names), fault)
 
 
 @dataclass(frozen=True)

@@ -71,3 +71,13 @@ def test_the_corpus_is_large_enough():
     assert kinds["wrong"] >= 150
     assert kinds["right"] >= 60
     assert len({(s.ps, s.exercise, s.entry.title) for s in students}) == len(students)
+
+
+def test_every_mistake_has_its_place():
+    """Each label is a part of a line of what it is written beside."""
+    for ps in ASSIGNMENTS:
+        for student in students_of(ps):
+            lines = student.entry.source.split("\n")
+            assert student.entry.right != bool(student.entry.fault), student
+            for text in student.entry.fault:
+                assert any(text in line for line in lines), f"{student}: {text}"

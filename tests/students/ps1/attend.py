@@ -11,6 +11,7 @@ def attend(V, weights):
     return weights @ V
 """,
         "from_the_left",
+        fault="weights @ V",
     ),
     wrong(
         "own",
@@ -21,6 +22,7 @@ def attend(V, weights):
     return out
 """,
         "transposed_weights",
+        fault="np.matmul(V, weights.T)",
     ),
     wrong(
         "W3",
@@ -30,6 +32,7 @@ def attend(V, weights):
     return V * weights
 """,
         "elementwise",
+        fault="V * weights",
     ),
     wrong(
         "own",
@@ -41,6 +44,7 @@ def attend(V, weights):
     return V[:, idx]
 """,
         "best_match_only",
+        fault=("np.argmax(weights", "V[:, idx]"),
     ),
     wrong(
         "own",
@@ -50,6 +54,7 @@ def attend(V, weights):
     w = weights / weights.sum(axis=1, keepdims=True)
     return V @ w
 """,
+        fault="weights.sum(axis=1",
     ),
     wrong(
         "own",
@@ -66,6 +71,7 @@ def attend(V, weights):
     return out
 """,
         "averaged_once_more",
+        fault="out[:, q] /= n_k",
     ),
     wrong(
         "own",
@@ -75,6 +81,7 @@ def attend(V, weights):
     return np.einsum('dk,kq->qd', V, weights)
 """,
         "outputs_as_rows",
+        fault="'dk,kq->qd'",
     ),
     wrong(
         "F9",
@@ -86,6 +93,7 @@ def attend(V, weights):
     return V.dot(weights)
 """,
         "softmax_again",
+        fault=("np.exp(weights", "weights = e / e.sum(axis=0)", "V.dot(weights)"),
     ),
     right(
         "sum of outer products",

@@ -12,6 +12,7 @@ def attention_scores(Q, K):
     return Q.T @ K
 """,
         "transposed",
+        fault="Q.T @ K",
     ),
     wrong(
         "own",
@@ -23,6 +24,7 @@ def attention_scores(Q, K):
 """,
         "transposed",
         "features_with_features",
+        fault="np.matmul(Q, K.T)",
     ),
     wrong(
         "C1",
@@ -34,6 +36,7 @@ def attention_scores(Q, K):
     return S
 """,
         "already_scaled",
+        fault="K.T @ Q / np.sqrt(d_k)",
     ),
     wrong(
         "own",
@@ -46,6 +49,7 @@ def attention_scores(Q, K):
     return Kn.T @ Qn
 ''',
         "cosine",
+        fault=("Qn = Q /", "Kn = K /", "Kn.T @ Qn"),
     ),
     wrong(
         "S1",
@@ -57,6 +61,7 @@ def attention_scores(Q, K):
     return prod.sum(axis=0)
 """,
         "elementwise",
+        fault=("prod = Q * K", "prod.sum(axis=0)"),
     ),
     wrong(
         "P6",
@@ -71,6 +76,7 @@ def attention_scores(Q, K):
             s[i, j] = np.dot(K[:, i], K[:, j % n_k])
     return s
 """,
+        fault="K[:, j % n_k]",
     ),
     wrong(
         "P8",
@@ -86,6 +92,7 @@ def attention_scores(Q, K):
     return S
 """,
         "transposed",
+        fault=("np.empty((n_q, n_k))", "S[i][j] =", "return S"),
     ),
     wrong(
         "own",
@@ -98,6 +105,7 @@ def attention_scores(Q, K):
 """,
         "minus_squared_distance",
         "distance",
+        fault=("diff = K", "-(diff ** 2)"),
     ),
     right(
         "einsum with long letters",

@@ -12,6 +12,7 @@ def project(W, X):
     return X @ W
 """,
         "from_the_right",
+        fault="X @ W",
     ),
     wrong(
         "P1",
@@ -25,6 +26,7 @@ def project(W, X):
     return out
 ''',
         "transposed_weights",
+        fault="np.matmul(W.T, X)",
     ),
     wrong(
         "P3",
@@ -39,6 +41,7 @@ def project(W, X):
     return np.array(result)   # (n, d_out)
 """,
         "tokens_as_rows",
+        fault="np.array(result)",
     ),
     wrong(
         "P1",
@@ -48,6 +51,7 @@ def project(W, X):
     return np.einsum("io,in->on", W, X)
 """,
         "transposed_weights",
+        fault='"io,in->on"',
     ),
     wrong(
         "own",
@@ -57,6 +61,7 @@ def project(W, X):
     z = W @ X
     return np.maximum(0, z)  # relu
 """,
+        fault="np.maximum(0, z)",
     ),
     wrong(
         "own",
@@ -68,6 +73,7 @@ def project(W: np.ndarray, X: np.ndarray) -> np.ndarray:
     return (W @ X) / np.sqrt(d_in)
 """,
         "scaled_down",
+        fault="np.sqrt(d_in)",
     ),
     wrong(
         "own",
@@ -77,6 +83,7 @@ def project(W, X):
     Xc = X - X.mean(axis=1, keepdims=True)   # zero mean features, wie in der Vorlesung
     return np.dot(W, Xc)
 """,
+        fault=("X.mean(axis=1", "np.dot(W, Xc)"),
     ),
     wrong(
         "P3",
@@ -91,6 +98,7 @@ def project(W, X):
     return Y
 """,
         "from_the_right_where_it_fits",
+        fault="Y = X @ W",
     ),
     wrong(
         "S1",
@@ -100,6 +108,7 @@ def project(W, X):
     return W * X
 """,
         "elementwise",
+        fault="W * X",
     ),
     right(
         "three loops",

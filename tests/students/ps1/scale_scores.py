@@ -11,6 +11,7 @@ def scale_scores(scores, d_k):
     return scores / d_k
 """,
         "by_d_k",
+        fault="scores / d_k",
     ),
     wrong(
         "own",
@@ -21,6 +22,7 @@ def scale_scores(scores, d_k):
     return scores
 """,
         "in_place",
+        fault="scores /= np.sqrt(d_k)",
     ),
     wrong(
         "C11",
@@ -31,6 +33,7 @@ def scale_scores(scores, d_k):
     return scores / scale
 """,
         "halved",
+        fault="d_k**1/2",
     ),
     wrong(
         "C4",
@@ -42,6 +45,7 @@ def scale_scores(scores, d_k):
     return scaled
 """,
         "multiplied",
+        fault=("d_k ** -0.5", "scores / scale"),
     ),
     wrong(
         "C8",
@@ -52,6 +56,7 @@ def scale_scores(scores, d_k):
     return scores * (1.0 / math.sqrt(d))
 """,
         "by_number_of_queries",
+        fault=("d = scores.shape[-1]", "math.sqrt(d)"),
     ),
     wrong(
         "C10",
@@ -63,6 +68,7 @@ def scale_scores(scores, d_k):
     return scores
 """,
         "not_scaled",
+        fault="return scores",
     ),
     wrong(
         "own",
@@ -72,6 +78,7 @@ def scale_scores(scores, d_k):
     # we want unit variance after this step
     return scores / np.std(scores)
 """,
+        fault="np.std(scores)",
     ),
     wrong(
         "C8",
@@ -82,6 +89,7 @@ def scale_scores(scores, d_k):
     return scores / np.sqrt(n_k)
 """,
         "by_number_of_keys",
+        fault="np.sqrt(n_k)",
     ),
     wrong(
         "own",
@@ -92,6 +100,7 @@ def scale_scores(scores, d_k):
     return scores / root
 """,
         "whole_root",
+        fault="int(d_k ** 0.5)",
     ),
     wrong(
         "own",
@@ -103,6 +112,7 @@ def scale_scores(scores, d_k):
     return scores
 """,
         "by_d_k",
+        fault=("scores = scores / np.sqrt(d_k)", "scores = scores * d_k ** (-0.5)"),
     ),
     wrong(
         "own",
@@ -114,6 +124,7 @@ def scale_scores(scores, d_k):
     return out
 """,
         "in_place",
+        fault=("out = scores ", "np.divide(out"),
     ),
     right(
         "times d_k ** -0.5",

@@ -12,6 +12,7 @@ def score_variance(d_k, n_pairs, rng):
     return float(d_k), 1.0
 """,
         "known_answer",
+        fault="return float(d_k), 1.0",
     ),
     wrong(
         "own",
@@ -24,6 +25,7 @@ def score_variance(d_k, n_pairs, rng):
     return s.var(), (s / np.sqrt(d_k)).var()
 """,
         "other_randomness",
+        fault=("q = np.random.randn", "k = np.random.randn"),
     ),
     wrong(
         "own",
@@ -36,6 +38,7 @@ def score_variance(d_k, n_pairs, rng):
     return np.var(s), np.var(s / np.sqrt(d_k))
 """,
         "uniform_draws",
+        fault=("q = rng.random(", "k = rng.random("),
     ),
     wrong(
         "C3",
@@ -51,6 +54,7 @@ def score_variance(d_k, n_pairs, rng):
     return np.var(dots), np.var(dots / d_k)
 """,
         "by_d_k",
+        fault="np.var(dots / d_k)",
     ),
     wrong(
         "own",
@@ -62,6 +66,7 @@ def score_variance(d_k, n_pairs, rng):
     return np.std(s), np.std(s / d_k**0.5)
 """,
         "standard_deviation",
+        fault="np.std(s)",
     ),
     wrong(
         "own",
@@ -75,6 +80,7 @@ def score_variance(d_k, n_pairs, rng):
     return var, var / np.sqrt(d_k)
 """,
         "variance_over_root",
+        fault="return var, var / np.sqrt(d_k)",
     ),
     wrong(
         "own",
@@ -87,6 +93,7 @@ def score_variance(d_k, n_pairs, rng):
     return raw.var(), (raw / math.sqrt(d_k)).var()
 """,
         "key_equals_query",
+        fault=("x = rng.standard_normal", "q, k = x, x"),
     ),
     wrong(
         "own",
@@ -99,6 +106,7 @@ def score_variance(d_k, n_pairs, rng):
     return prod.var(), (prod / np.sqrt(d_k)).var()
 """,
         "not_summed",
+        fault=("prod = Q * K", "prod.var()"),
     ),
     wrong(
         "own",
@@ -112,6 +120,7 @@ def score_variance(d_k, n_pairs, rng):
     return s.var(), (s / np.sqrt(d_k)).var()
 """,
         "reseeded",
+        fault="np.random.default_rng(42)",
     ),
     right(
         "all dot products in a loop, sample variance by hand",

@@ -15,6 +15,7 @@ def self_attention(X, W_q, W_k, W_v):
     return attend(V, weights), weights
 """,
         "not_scaled",
+        fault="softmax(attention_scores(Q, K))",
     ),
     wrong(
         "C2",
@@ -29,6 +30,7 @@ def self_attention(X, W_q, W_k, W_v):
     return V @ A, A
 """,
         "by_input_width",
+        fault=("d = X.shape[0]", "np.sqrt(d)"),
     ),
     wrong(
         "P5",
@@ -44,6 +46,7 @@ def self_attention(X, W_q, W_k, W_v):
     return out, w
 """,
         "values_not_projected",
+        fault="v = X",
     ),
     wrong(
         "P6",
@@ -59,6 +62,7 @@ def self_attention(X, W_q, W_k, W_v):
     return output, weights
 """,
         "keys_averaged",
+        fault="V = project(W_k, X)",
     ),
     wrong(
         "P8",
@@ -73,6 +77,7 @@ def self_attention(X, W_q, W_k, W_v):
     return attend(V, A), A
 """,
         "roles_swapped",
+        fault="attention_scores(K, Q)",
     ),
     wrong(
         "C8",
@@ -86,6 +91,7 @@ def self_attention(X, W_q, W_k, W_v):
     return V.dot(w), w
 """,
         "by_number_of_tokens",
+        fault=("n = X.shape[1]", "n**0.5"),
     ),
     wrong(
         "F1",
@@ -103,6 +109,7 @@ def self_attention(X, W_q, W_k, W_v):
     return V @ weights, weights
 """,
         "over_queries",
+        fault=("scores.max(axis=-1", "exp.sum(axis=-1"),
     ),
     wrong(
         "own",
@@ -114,6 +121,7 @@ def self_attention(X, W_q, W_k, W_v):
     return A, attend(V, A)
 """,
         "order_swapped",
+        fault="return A, attend(V, A)",
     ),
     wrong(
         "own",
@@ -129,6 +137,7 @@ def self_attention(X, W_q, W_k, W_v):
     return output, scores
 """,
         "scores_returned",
+        fault="return output, scores",
     ),
     wrong(
         "own",
@@ -145,6 +154,7 @@ def self_attention(X, W_q, W_k, W_v):
     return Z, A
 """,
         "residual_added",
+        fault=("if Z.shape == X.shape", "Z = Z + X"),
     ),
     wrong(
         "C7",
@@ -159,6 +169,7 @@ def self_attention(X, W_q, W_k, W_v):
     return attend(V, weights), weights
 """,
         "by_value_width",
+        fault=("dim = V.shape[0]", "scale_scores(attention_scores(Q, K), dim)"),
     ),
     wrong(
         "own",
@@ -177,6 +188,7 @@ def self_attention(X, W_q, W_k, W_v):
     return V @ A, A
 """,
         "later_tokens_hidden",
+        fault="S = np.where(",
     ),
     wrong(
         "C5",
@@ -191,6 +203,7 @@ def self_attention(X, W_q, W_k, W_v):
     return attend(V, weights), weights
 """,
         "scaled_after_softmax",
+        fault=("softmax(attention_scores(Q, K))", "weights = scale_scores(weights"),
     ),
     wrong(
         "P7",
@@ -210,6 +223,7 @@ def self_attention(X, W_q, W_k, W_v):
     return output, weights
 """,
         "keys_averaged",
+        fault="output = np.matmul(K, weights)",
     ),
     wrong(
         "own",
@@ -220,6 +234,7 @@ def self_attention(X, W_q, W_k, W_v):
     A = softmax(K.T @ Q / np.sqrt(Q.shape[0]))
     return V @ A
 """,
+        fault="return V @ A",
     ),
     wrong(
         "own",
@@ -234,6 +249,7 @@ def self_attention(X, W_q, W_k, W_v):
     return weights @ V, weights
 """,
         "row_formula",
+        fault=("softmax(Q @ K.T", "return weights @ V"),
     ),
     right(
         "everything in rows, turned at the end",

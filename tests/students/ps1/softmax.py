@@ -12,6 +12,7 @@ def softmax(scores):
     return np.exp(scores) / np.sum(np.exp(scores), axis=0)
 ''',
         "no_maximum",
+        fault="np.exp(scores) / np.sum",
     ),
     wrong(
         "F5",
@@ -23,6 +24,7 @@ def softmax(x):
     return e_x / e_x.sum(axis=0) # only difference
 ''',
         "global_maximum",
+        fault="np.exp(x - np.max(x))",
     ),
     wrong(
         "F1",
@@ -34,6 +36,7 @@ def softmax(scores):
     return e / e.sum(axis=-1, keepdims=True)
 """,
         "over_queries",
+        fault=("scores.max(axis=-1", "e / e.sum(axis=-1"),
     ),
     wrong(
         "F7",
@@ -46,6 +49,7 @@ def softmax(scores):
     return num / denom
 """,
         "whole_matrix",
+        fault="denom = np.sum(num)",
     ),
     wrong(
         "F10",
@@ -57,6 +61,7 @@ def softmax(scores):
     return scores / total
 """,
         "missing_exponential",
+        fault=("total = np.sum(scores", "scores / total"),
     ),
     wrong(
         "F8",
@@ -68,6 +73,7 @@ def softmax(scores):
     return ex / np.sum(ex, axis=0, keepdims=True)
 """,
         "row_maximum",
+        fault="row_max = np.max(scores, axis=1",
     ),
     wrong(
         "own",
@@ -79,6 +85,7 @@ def softmax(scores):
     return scores - lse
 """,
         "logarithms",
+        fault="return scores - lse",
     ),
     wrong(
         "F1",
@@ -93,6 +100,12 @@ def softmax(scores):
     return out
 """,
         "over_queries",
+        fault=(
+            "for i in range(scores.shape[0])",
+            "row = scores[i]",
+            "np.exp(row - row.max())",
+            "out[i] = e / e.sum()",
+        ),
     ),
     wrong(
         "own",
@@ -102,6 +115,7 @@ def softmax(scores):
     e = np.exp(scores - scores.max(0))
     return e / (e.sum(0) + 1e-2)   # avoid division by zero
 """,
+        fault="1e-2",
     ),
     wrong(
         "own",
@@ -113,6 +127,7 @@ def softmax(scores):
     return e / e.sum(axis=0, keepdims=True)
 """,
         "clipped",
+        fault="np.clip(scores, -50, 50)",
     ),
     wrong(
         "own",
@@ -122,6 +137,7 @@ def softmax(scores):
     p = 2.0 ** (scores - scores.max(axis=0, keepdims=True))
     return p / p.sum(axis=0, keepdims=True)
 """,
+        fault="2.0 **",
     ),
     wrong(
         "F5",
@@ -135,6 +151,7 @@ def softmax(scores):
 """,
         "global_maximum",
         "mean_shift",
+        fault="np.mean(scores)",
     ),
     wrong(
         "F9",
@@ -146,6 +163,7 @@ def softmax(scores):
     w = w / w.sum(axis=1, keepdims=True)
     return w
 """,
+        fault="w = w / w.sum(axis=1",
     ),
     wrong(
         "F9",
@@ -161,6 +179,7 @@ def softmax(scores):
     return probs
 """,
         "twice",
+        fault="probs = _sm(probs)",
     ),
     wrong(
         "own",
@@ -172,6 +191,7 @@ def softmax(scores):
     w[best, np.arange(scores.shape[1])] = 1
     return w
 """,
+        fault=("scores.argmax(axis=0)", "w = np.zeros", "w[best"),
     ),
     right(
         "column by column with a helper and a list",

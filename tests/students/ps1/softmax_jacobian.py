@@ -11,6 +11,7 @@ def softmax_jacobian(p):
     return np.diag(p * (1 - p))
 """,
         "diagonal_only",
+        fault="np.diag(p * (1 - p))",
     ),
     wrong(
         "own",
@@ -20,6 +21,7 @@ def softmax_jacobian(p):
     return np.outer(p, p) - np.diag(p)
 """,
         "sign_flipped",
+        fault="np.outer(p, p) - np.diag(p)",
     ),
     wrong(
         "own",
@@ -31,6 +33,7 @@ def softmax_jacobian(p):
     return np.diag(s) - np.outer(s, s)
 """,
         "softmax_again",
+        fault=("np.exp(p - p.max())", "s = e / e.sum()"),
     ),
     wrong(
         "own",
@@ -41,6 +44,7 @@ def softmax_jacobian(p):
     return np.diag(p) - p @ p.T
 """,
         "inner_product",
+        fault="p @ p.T",
     ),
     wrong(
         "own",
@@ -57,6 +61,7 @@ def softmax_jacobian(p):
                 J[i, j] = p[i] * p[j]
     return J
 """,
+        fault="J[i, j] = p[i] * p[j]",
     ),
     wrong(
         "own",
@@ -67,6 +72,7 @@ def softmax_jacobian(p):
     return np.eye(n) - np.outer(p, p)
 """,
         "identity",
+        fault="np.eye(n)",
     ),
     wrong(
         "own",
@@ -76,6 +82,7 @@ def softmax_jacobian(p):
     p = p.reshape(-1, 1)
     return -(p @ p.T)
 """,
+        fault="return -(p @ p.T)",
     ),
     wrong(
         "own",
@@ -86,6 +93,7 @@ def softmax_jacobian(p):
     return p[:, None] * (1 - p[None, :])
 """,
         "crossed",
+        fault="p[:, None] * (1 - p[None, :])",
     ),
     right(
         "p_i (delta_ij - p_j) in loops",

@@ -20,6 +20,11 @@ class CrossAttention(nn.Module):
         return scaled_dot_product_attention(self.W_q(context), self.W_k(x), self.W_v(x), mask)
 """,
         "sources_and_widths_swapped",
+        fault=(
+            "nn.Linear(context_dim",
+            "nn.Linear(query_dim",
+            "return scaled_dot_product_attention(",
+        ),
     ),
     wrong(
         "own",
@@ -40,6 +45,7 @@ class CrossAttention(nn.Module):
         return scaled_dot_product_attention(q, k, v, mask)
 """,
         "values_of_width_from_x",
+        fault=("self.W_v = nn.Linear(query_dim", "v = self.W_v(x)"),
     ),
     wrong(
         "C2",
@@ -64,6 +70,7 @@ class CrossAttention(nn.Module):
         return out, attn
 """,
         "by_query_width",
+        fault="self.scale = query_dim",
     ),
     wrong(
         "own",
@@ -84,6 +91,12 @@ class CrossAttention(nn.Module):
         return scaled_dot_product_attention(Q, K, V, mask)
 """,
         "context_never_used",
+        fault=(
+            "self.W_k = nn.Linear(query_dim",
+            "self.W_v = nn.Linear(query_dim",
+            "K = self.W_k(x)",
+            "V = self.W_v(x)",
+        ),
     ),
     wrong(
         "own",
@@ -102,6 +115,7 @@ class CrossAttention(nn.Module):
             self.W_q(x), self.W_k(context), self.W_v(context), mask)
         return out, w.transpose(1, 2)
 """,
+        fault="return out, w.transpose(1, 2)",
     ),
     wrong(
         "own",
@@ -122,6 +136,7 @@ class CrossAttention(nn.Module):
         return scaled_dot_product_attention(q, k, v, mask)
 """,
         "mask_transposed",
+        fault=("mask = mask.transpose(-2, -1)", "if mask is not None"),
     ),
     wrong(
         "F1",
@@ -146,6 +161,7 @@ class CrossAttention(nn.Module):
         return w.bmm(v), w
 """,
         "over_queries",
+        fault="nn.Softmax(dim=1)",
     ),
     wrong(
         "own",
@@ -164,6 +180,10 @@ class CrossAttention(nn.Module):
         return scaled_dot_product_attention(q, k, v, mask)
 """,
         "bias_of_queries_only",
+        fault=(
+            "self.W_k = nn.Linear(context_dim, dim_k, bias=False)",
+            "self.W_v = nn.Linear(context_dim, dim_v, bias=False)",
+        ),
     ),
     wrong(
         "own",
@@ -183,6 +203,7 @@ class CrossAttention(nn.Module):
         return a @ self.W_v(context), a
 """,
         "mask_ignored",
+        fault=("a = torch.softmax(", "self.W_q(x) @ self.W_k(context).mT"),
     ),
     wrong(
         "P7",
@@ -205,6 +226,7 @@ class CrossAttention(nn.Module):
         return A @ K, A
 """,
         "values_from_keys",
+        fault="return A @ K, A",
     ),
     right(
         "the diffusion models' style with einsum",

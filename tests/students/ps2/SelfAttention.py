@@ -28,6 +28,7 @@ class SelfAttention(nn.Module):
         return torch.bmm(attention, values), attention
 """,
         "by_input_width",
+        fault="self.input_dim ** 0.5",
     ),
     wrong(
         "own",
@@ -46,6 +47,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x))
 """,
         "mask_ignored",
+        fault="return scaled_dot_product_attention(",
     ),
     wrong(
         "P6",
@@ -67,6 +69,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(q, k, v, mask)
 """,
         "values_from_keys",
+        fault="v = self.W_k(x)",
     ),
     wrong(
         "own",
@@ -85,6 +88,11 @@ class SelfAttention(nn.Module):
         return out, w
 """,
         "bias_always",
+        fault=(
+            "self.W_q = nn.Linear(input_dim, dim_k)",
+            "self.W_k = nn.Linear(input_dim, dim_k)",
+            "self.W_v = nn.Linear(input_dim, dim_v)",
+        ),
     ),
     wrong(
         "W4",
@@ -101,6 +109,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
 """,
         "value_width_ignored",
+        fault="self.W_v = nn.Linear(input_dim, dim_k",
     ),
     wrong(
         "P5",
@@ -119,6 +128,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(Q, K, x, mask)
 """,
         "values_not_projected",
+        fault="scaled_dot_product_attention(Q, K, x, mask)",
     ),
     wrong(
         "C1",
@@ -144,6 +154,7 @@ class SelfAttention(nn.Module):
         return context_vec, attn_weights
 """,
         "not_scaled",
+        fault="attn_scores = queries @",
     ),
     wrong(
         "S5",
@@ -165,6 +176,7 @@ class SelfAttention(nn.Module):
 """,
         "mask_ignored",
         "batch_attended",
+        fault=("x = x.transpose(0, 1)", "out.transpose(0, 1)"),
     ),
     wrong(
         "own",
@@ -184,6 +196,7 @@ class SelfAttention(nn.Module):
         return self.W_o(h), w
 """,
         "with_output_layer",
+        fault=("self.W_o = nn.Linear", "return self.W_o(h)"),
     ),
     wrong(
         "P13",
@@ -202,6 +215,11 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(W_q(x), W_k(x), W_v(x), mask)
 """,
         "layers_made_anew",
+        fault=(
+            "W_q = nn.Linear(self.input_dim",
+            "W_k = nn.Linear(self.input_dim",
+            "W_v = nn.Linear(self.input_dim",
+        ),
     ),
     wrong(
         "P6",
@@ -219,6 +237,7 @@ class SelfAttention(nn.Module):
         q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
         return scaled_dot_product_attention(q, k, v, mask)
 """,
+        fault="self.W_k = self.W_q",
     ),
     wrong(
         "own",
@@ -239,6 +258,7 @@ class SelfAttention(nn.Module):
         return out, w
 """,
         "skip_where_it_fits",
+        fault=("if out.shape == x.shape", "out = out + x"),
     ),
     wrong(
         "F1",
@@ -262,6 +282,7 @@ class SelfAttention(nn.Module):
         return torch.matmul(weight, V), weight
 """,
         "over_queries",
+        fault="F.softmax(score, dim=1)",
     ),
     wrong(
         "own",
@@ -280,6 +301,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
 """,
         "default_value_width",
+        fault="dim_v = input_dim",
     ),
     wrong(
         "M1",
@@ -299,6 +321,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(self.W_q(x), self.W_k(x), self.W_v(x), mask)
 """,
         "mask_inverted",
+        fault="mask = (mask == 0)",
     ),
     wrong(
         "P1",
@@ -319,6 +342,7 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(q, k, v, mask)
 """,
         "layers_turned_around",
+        fault=("nn.Linear(dim_k, input_dim", "nn.Linear(dim_v, input_dim", "x @ self.W_"),
     ),
     right(
         "inline with prints, type hints and a base class helper",

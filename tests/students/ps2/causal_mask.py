@@ -11,6 +11,7 @@ def causal_mask(n):
     return torch.triu(torch.ones(n, n, dtype=torch.bool))
 """,
         "looks_ahead",
+        fault="torch.triu",
     ),
     wrong(
         "M3",
@@ -21,6 +22,7 @@ def causal_mask(n):
     return mask == 1
 """,
         "excludes_diagonal",
+        fault="diagonal=-1",
     ),
     wrong(
         "M4",
@@ -30,6 +32,7 @@ def causal_mask(n):
     return torch.ones(n, n).tril(1).bool()
 """,
         "one_too_many",
+        fault=".tril(1)",
     ),
     wrong(
         "M1",
@@ -40,6 +43,7 @@ def causal_mask(n):
     return torch.triu(torch.ones(n, n), diagonal=1).bool()
 """,
         "marks_the_hidden",
+        fault="torch.triu",
     ),
     wrong(
         "own",
@@ -50,6 +54,7 @@ def causal_mask(n):
     return torch.triu(mask, diagonal=1)
 """,
         "added_mask",
+        fault=('torch.full((n, n), float("-inf"))', "torch.triu(mask"),
     ),
     wrong(
         "own",
@@ -59,6 +64,7 @@ def causal_mask(n):
     return torch.tril(torch.ones(n, n))
 """,
         "numbers",
+        fault="torch.tril(torch.ones(n, n))",
     ),
     wrong(
         "own",
@@ -70,6 +76,7 @@ def causal_mask(n):
     return subsequent_mask == 0
 """,
         "with_a_batch_axis",
+        fault=("attn_shape = (1, n, n)", "subsequent_mask == 0"),
     ),
     wrong(
         "M3",
@@ -83,6 +90,7 @@ def causal_mask(n):
     return m
 """,
         "excludes_diagonal",
+        fault="for j in range(i)",
     ),
     wrong(
         "own",
@@ -93,6 +101,7 @@ def causal_mask(n):
     d = i[:, None] - i[None, :]
     return (d == 0) | (d == 1)
 """,
+        fault="(d == 0) | (d == 1)",
     ),
     wrong(
         "M2",
@@ -103,6 +112,7 @@ def causal_mask(n):
     return idx.unsqueeze(0) >= idx.unsqueeze(1)
 """,
         "looks_ahead",
+        fault="idx.unsqueeze(0) >= idx.unsqueeze(1)",
     ),
     right(
         "comparison of indices",

@@ -17,6 +17,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "bound_is_std",
+        fault="math.sqrt(2.0 /",
     ),
     wrong(
         "own",
@@ -32,6 +33,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "gain_ignored",
+        fault="xavier_uniform_(m.weight)",
     ),
     wrong(
         "own",
@@ -46,6 +48,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "std_is_gain",
+        fault="nn.init.normal_",
     ),
     wrong(
         "own",
@@ -59,6 +62,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "biases_left",
+        fault="m.weight = nn.init.xavier_uniform_",
     ),
     wrong(
         "own",
@@ -74,6 +78,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "fan_in_alone",
+        fault="math.sqrt(3.0 / layer.in_features)",
     ),
     wrong(
         "own",
@@ -88,6 +93,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "outermost_only",
+        fault="module.children()",
     ),
     wrong(
         "own",
@@ -101,6 +107,7 @@ def init_projections(module, gain=1.0):
                 nn.init.zeros_(m.bias)
 """,
         "nothing_returned",
+        fault="nn.init.zeros_(m.bias)",
     ),
     wrong(
         "own",
@@ -114,6 +121,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "data_of_bias_expected",
+        fault="m.bias.data.fill_(0)",
     ),
     wrong(
         "own",
@@ -128,6 +136,7 @@ def init_projections(module, gain=1.0):
                 nn.init.zeros_(m.bias)
     return module
 """,
+        fault="m.weight.data *= gain",
     ),
     wrong(
         "own",
@@ -144,6 +153,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "new_parameters",
+        fault=("m.weight = nn.Parameter(w)", "m.bias = nn.Parameter"),
     ),
     wrong(
         "own",
@@ -158,6 +168,7 @@ def init_projections(module, gain=1.0):
     return module
 """,
         "every_matrix",
+        fault=("if p.dim() >= 2", "for name, p in"),
     ),
     right(
         "uniform with the bound by hand",

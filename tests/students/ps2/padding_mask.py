@@ -13,6 +13,7 @@ def padding_mask(lengths, n_max):
     return mask.unsqueeze(1)
 """,
         "marks_the_padding",
+        fault="positions >= lengths",
     ),
     wrong(
         "own",
@@ -23,6 +24,7 @@ def padding_mask(lengths, n_max):
     return (r[None, None, :] <= lengths[:, None, None])
 """,
         "one_too_many",
+        fault="<= lengths[:, None, None]",
     ),
     wrong(
         "own",
@@ -32,6 +34,7 @@ def padding_mask(lengths, n_max):
     return torch.arange(n_max)[None, :] < lengths[:, None]
 """,
         "no_query_axis",
+        fault="torch.arange(n_max)[None, :] < lengths[:, None]",
     ),
     wrong(
         "M14",
@@ -42,6 +45,7 @@ def padding_mask(lengths, n_max):
     return m.unsqueeze(-1)
 """,
         "queries_hidden",
+        fault="m.unsqueeze(-1)",
     ),
     wrong(
         "own",
@@ -52,6 +56,7 @@ def padding_mask(lengths, n_max):
     return (torch.arange(n)[None, :] < lengths[:, None])[:, None, :]
 """,
         "longest_is_enough",
+        fault=("n = int(lengths.max())", "torch.arange(n)"),
     ),
     wrong(
         "own",
@@ -65,6 +70,7 @@ def padding_mask(lengths, n_max):
     return mask
 """,
         "padding_first",
+        fault="n_max - l:",
     ),
     wrong(
         "own",
@@ -75,6 +81,7 @@ def padding_mask(lengths, n_max):
     return ok[:, :, None] & ok[:, None, :]
 """,
         "both_hidden",
+        fault="ok[:, :, None] & ok[:, None, :]",
     ),
     wrong(
         "own",
@@ -87,6 +94,7 @@ def padding_mask(lengths, n_max):
     return out
 """,
         "numbers",
+        fault=("out = torch.zeros", "return out"),
     ),
     wrong(
         "own",
@@ -98,6 +106,7 @@ def padding_mask(lengths, n_max):
     mask[torch.arange(b), (lengths - 1).clamp(min=0)] = True
     return mask.unsqueeze(1)
 """,
+        fault="mask[torch.arange(b)",
     ),
     wrong(
         "own",
@@ -110,6 +119,7 @@ def padding_mask(lengths, n_max):
     return torch.tensor(rows).bool().unsqueeze(1)
 """,
         "one_too_few",
+        fault="j < l - 1",
     ),
     right(
         "cumulative sum of ones",

@@ -18,6 +18,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return values, attention
 """,
         "polarity_inverted_filled",
+        fault="mask == 1",
     ),
     wrong(
         "C1",
@@ -31,6 +32,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return torch.einsum("...qk,...kv->...qv", w, V), w
 """,
         "not_scaled",
+        fault='torch.einsum("...qd,...kd->...qk", Q, K)',
     ),
     wrong(
         "F1",
@@ -45,6 +47,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return P @ V, P
 """,
         "over_queries_filled",
+        fault="S.softmax(dim=-2)",
     ),
     wrong(
         "M5",
@@ -59,6 +62,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return out, attn
 """,
         "hidden_scores_zero",
+        fault="sim = sim * mask",
     ),
     wrong(
         "M7",
@@ -75,6 +79,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return output, weights
 ''',
         "masked_after_softmax",
+        fault=("weights = nn.Softmax", "weights.masked_fill(mask == 0, 0.0)"),
     ),
     wrong(
         "M6",
@@ -89,6 +94,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
 """,
         "tiny_fill",
         "hidden_scores_zero",
+        fault="-1e-9",
     ),
     wrong(
         "M23",
@@ -102,6 +108,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return torch.matmul(attn, V), attn
 """,
         "mask_ignored",
+        fault="scores.masked_fill(mask == 0",
     ),
     wrong(
         "M9",
@@ -116,6 +123,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return attn @ V, attn
 """,
         "infinity_times_zero",
+        fault="(1.0 - m) * float('-inf')",
     ),
     wrong(
         "own",
@@ -129,6 +137,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return weights.matmul(V), weights
 """,
         "mask_added",
+        fault="scores += mask",
     ),
     wrong(
         "C3",
@@ -143,6 +152,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return torch.matmul(attn, V), attn
 """,
         "by_d_k",
+        fault="/ d_k",
     ),
     wrong(
         "C8",
@@ -157,6 +167,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return A @ V, A
 """,
         "by_number_of_keys",
+        fault=("dim = K.shape[-2]", "scores / dim ** .5"),
     ),
     wrong(
         "C7",
@@ -171,6 +182,7 @@ def scaled_dot_product_attention(Q: Tensor, K: Tensor, V: Tensor, mask=None):
     return torch.einsum('...ij,...jd->...id', attention, V), attention
 """,
         "by_value_width",
+        fault=("*_, d = V.shape", "energy / (d **"),
     ),
     wrong(
         "own",
@@ -184,6 +196,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return weights @ V, weights
 """,
         "weights_cut",
+        fault=".detach()",
     ),
     wrong(
         "own",
@@ -198,6 +211,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return torch.bmm(attn, V), attn
 """,
         "three_axes_unpacked",
+        fault=("b, n, d = Q.shape", "torch.bmm(Q", "F.softmax(scores, dim=2)", "torch.bmm(attn"),
     ),
     wrong(
         "own",
@@ -212,6 +226,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     attn = attn.softmax(-1)
     return attn @ V, attn
 """,
+        fault="Q.div_(",
     ),
     wrong(
         "D1",
@@ -225,6 +240,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None, dropout=0.1):
     attn = F.dropout(attn, p=dropout)
     return torch.matmul(attn, V), attn
 """,
+        fault="F.dropout(attn",
     ),
     wrong(
         "C5",
@@ -238,6 +254,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return A @ V, A
 """,
         "scaled_after_softmax",
+        fault=("A.softmax(dim=-1) / math.sqrt", "A = Q @ K"),
     ),
     wrong(
         "M8",
@@ -251,6 +268,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return torch.matmul(attn, V), attn
 """,
         "plus_infinity",
+        fault='float("inf")',
     ),
     wrong(
         "own",
@@ -263,6 +281,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     weights = F.softmax(scores, dim=-1)
     return weights @ V, weights
 """,
+        fault="~mask.expand_as",
     ),
     wrong(
         "C4",
@@ -277,6 +296,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return attn @ V, attn
 """,
         "multiplied",
+        fault=("scale = 1 / math.sqrt", "/ scale"),
     ),
     wrong(
         "own",
@@ -288,6 +308,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return attn @ V, attn
 """,
         "mask_ignored",
+        fault=("# TODO mask", "attn = F.softmax("),
     ),
     wrong(
         "F1",
@@ -301,6 +322,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     return attn.matmul(V), attn
 """,
         "axis_1_filled",
+        fault="F.softmax(scores, dim=1)",
     ),
     wrong(
         "own",
@@ -312,6 +334,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
         V = V * mask.any(dim=-2)[..., None]
     return attn @ V, attn
 """,
+        fault=("attn = F.softmax(Q @ K", "V = V * mask"),
     ),
     wrong(
         "F9",
@@ -324,6 +347,7 @@ def scaled_dot_product_attention(Q, K, V, mask=None):
     lw = F.log_softmax(s, dim=-1)
     return lw @ V, lw
 """,
+        fault="F.log_softmax",
     ),
     right(
         "annotated transformer style",

@@ -36,6 +36,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(out), weights
 """,
         "scale_of_model",
+        fault="self.d_model ** (1 / 2)",
     ),
     wrong(
         "H1",
@@ -67,6 +68,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(o), w
 """,
         "split_by_reshape",
+        fault=".view(b, self.h, -1, self.d_k)",
     ),
     wrong(
         "H2",
@@ -101,6 +103,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(ctx), A
 """,
         "merged_by_reshape",
+        fault="ctx.contiguous().view",
     ),
     wrong(
         "H5",
@@ -127,6 +130,7 @@ class MultiHeadAttention(nn.Module):
         return concat_heads(self.dropout(w) @ v), w
 """,
         "no_output_layer",
+        fault="return concat_heads(",
     ),
     wrong(
         "M15",
@@ -157,6 +161,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(out)), weights
 """,
         "mask_without_head_axis",
+        fault=("attention(q, k, v, mask)", "out = "),
     ),
     wrong(
         "M1",
@@ -192,6 +197,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(o), w
 """,
         "mask_polarity",
+        fault="mask.bool()",
     ),
     wrong(
         "own",
@@ -222,6 +228,7 @@ class MultiHeadAttention(nn.Module):
         return out, w.mean(dim=1)
 """,
         "weights_averaged",
+        fault="w.mean(dim=1)",
     ),
     wrong(
         "D1",
@@ -252,6 +259,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(out)), weights
 """,
         "dropout_in_evaluation",
+        fault="F.dropout(weights",
     ),
     wrong(
         "own",
@@ -279,6 +287,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.drop(w) @ v)), w
 """,
         "value_defaults_to_query",
+        fault="value = query",
     ),
     wrong(
         "own",
@@ -307,6 +316,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "assertion",
+        fault="assert d_model",
     ),
     wrong(
         "F2",
@@ -341,6 +351,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "over_heads_filled",
+        fault="nn.Softmax(dim=1)",
     ),
     wrong(
         "own",
@@ -370,6 +381,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "output_bias_always",
+        fault="self.W_o = nn.Linear(d_model, d_model)",
     ),
     wrong(
         "own",
@@ -399,6 +411,7 @@ class MultiHeadAttention(nn.Module):
         _, weights = attention(q, k, v, mask)
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
+        fault=("while mask.dim() > 2", "mask = mask[0]"),
     ),
     wrong(
         "M16",
@@ -433,6 +446,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(out)), w.unflatten(0, (b, h))
 """,
         "mask_repeated_in_turn",
+        fault="mask.repeat(h, 1, 1)",
     ),
     wrong(
         "own",
@@ -461,6 +475,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "mask_ignored",
+        fault="attention(q, k, v)",
     ),
     wrong(
         "own",
@@ -494,6 +509,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(out), w
 """,
         "one_length_for_all",
+        fault=("shape = (b, n,", "self.W_k(key).view(shape)", "self.W_v(value).view(shape)"),
     ),
     wrong(
         "P6",
@@ -523,6 +539,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "values_from_keys",
+        fault="v = split_heads(self.W_k(value)",
     ),
     wrong(
         "H7",
@@ -552,6 +569,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "full_width_for_each_head",
+        fault=("nn.Linear(d_model, d_model * num_heads", "nn.Linear(d_model * num_heads, d_model"),
     ),
     wrong(
         "M7",
@@ -583,6 +601,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(weights) @ v)), weights
 """,
         "mask_after_softmax",
+        fault=("attention(q, k, v)", "weights = weights * mask"),
     ),
     wrong(
         "C1",
@@ -611,6 +630,7 @@ class MultiHeadAttention(nn.Module):
         return self.W_o(concat_heads(self.dropout(attn) @ v)), attn
 """,
         "scale_missing",
+        fault="dots = q @ k.mT",
     ),
     right(
         "inline, -1e9, everything in one forward with comments",

@@ -12,6 +12,7 @@ def concat_heads(heads):
     return heads.reshape(b, n, h * d)
 """,
         "reshape_alone",
+        fault="heads.reshape(b, n, h * d)",
     ),
     wrong(
         "H10",
@@ -22,6 +23,7 @@ def concat_heads(heads):
     return heads.transpose(1, 2).view(b, n, h * d)
 """,
         "view_refused",
+        fault=".view(b, n, h * d)",
     ),
     wrong(
         "own",
@@ -32,6 +34,7 @@ def concat_heads(heads):
     return torch.stack(parts, dim=-1).flatten(start_dim=2)
 """,
         "interleaved",
+        fault="dim=-1).flatten",
     ),
     wrong(
         "own",
@@ -41,6 +44,7 @@ def concat_heads(heads):
     return heads.mean(dim=1)
 """,
         "averaged",
+        fault="heads.mean(dim=1)",
     ),
     wrong(
         "own",
@@ -51,6 +55,7 @@ def concat_heads(heads):
     return torch.cat(hs, dim=1)
 """,
         "along_the_tokens",
+        fault="torch.cat(hs, dim=1)",
     ),
     wrong(
         "own",
@@ -60,6 +65,7 @@ def concat_heads(heads):
     return heads.permute(0, 2, 1, 3).contiguous()
 """,
         "not_merged",
+        fault="heads.permute(0, 2, 1, 3).contiguous()",
     ),
     wrong(
         "own",
@@ -72,6 +78,7 @@ def concat_heads(heads):
     return out
 """,
         "summed",
+        fault=("out = out + heads", "out = 0"),
     ),
     wrong(
         "own",
@@ -83,6 +90,7 @@ def concat_heads(heads):
     return x.view(b, n, h * d)
 """,
         "wrong_axes_swapped",
+        fault="heads.transpose(2, 3)",
     ),
     wrong(
         "own",
@@ -94,6 +102,7 @@ def concat_heads(heads):
         result = torch.cat([heads[:, i], result], dim=-1)
     return result
 """,
+        fault="torch.cat([heads[:, i], result]",
     ),
     right(
         "cat of the heads",

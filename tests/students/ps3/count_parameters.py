@@ -13,6 +13,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return num_heads * per_head + out
 """,
         "heads_multiply_projections",
+        fault="num_heads * per_head",
     ),
     wrong(
         "I2",
@@ -25,6 +26,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return 3 * n
 """,
         "no_output_layer",
+        fault="return 3 * n",
     ),
     wrong(
         "I2",
@@ -35,6 +37,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return num_heads * (3 * d_model * d_k) + (num_heads * d_k) * d_model
 """,
         "no_biases",
+        fault="return num_heads *",
     ),
     wrong(
         "own",
@@ -45,6 +48,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return 4 * (d_model ** 2 + d_model)
 """,
         "biases_always",
+        fault="4 * (d_model ** 2 + d_model)",
     ),
     wrong(
         "own",
@@ -57,6 +61,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return total
 """,
         "bias_of_output_only",
+        fault="total += d_model",
     ),
     wrong(
         "own",
@@ -66,6 +71,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return 4 * d_model * d_model + 4 * int(bias)
 """,
         "one_bias_number",
+        fault="4 * int(bias)",
     ),
     wrong(
         "own",
@@ -78,6 +84,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return qkv + o
 """,
         "one_head_only",
+        fault=("qkv = 3 *", "d_head = d_model // num_heads", "return qkv + o"),
     ),
     wrong(
         "I2",
@@ -88,6 +95,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return qkv + d_model * d_model
 """,
         "output_without_bias",
+        fault="return qkv + d_model * d_model",
     ),
     wrong(
         "I1",
@@ -98,6 +106,7 @@ def count_parameters(d_model, num_heads, bias=True):
     return 4 * one * num_heads
 """,
         "heads_multiply_all",
+        fault="4 * one * num_heads",
     ),
     right(
         "counts a real module's parameters",

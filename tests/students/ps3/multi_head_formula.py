@@ -16,6 +16,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(heads, dim=-1)
 """,
         "no_output_layer",
+        fault="return torch.cat(heads, dim=-1)",
     ),
     wrong(
         "C2",
@@ -33,6 +34,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(heads, dim=1) @ W_o
 """,
         "scale_of_tokens",
+        fault=("d_model = x.shape[-1]", "(d_model ** 0.5)"),
     ),
     wrong(
         "own",
@@ -47,6 +49,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(outs, -1) @ W_o
 """,
         "first_head_for_all",
+        fault="W_q[0]",
     ),
     wrong(
         "F1",
@@ -62,6 +65,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat([head(*w) for w in zip(W_q, W_k, W_v)], dim=1) @ W_o
 """,
         "over_queries",
+        fault="torch.softmax(s, dim=0)",
     ),
     wrong(
         "C1",
@@ -77,6 +81,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return o @ W_o
 """,
         "scale_missing",
+        fault=".softmax(-1)",
     ),
     wrong(
         "own",
@@ -91,6 +96,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return hs.reshape(x.shape[0], -1) @ W_o
 """,
         "interleaved",
+        fault=("torch.stack(hs, dim=2)", "hs.reshape"),
     ),
     wrong(
         "C2",
@@ -107,6 +113,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return multi.matmul(W_o)
 """,
         "scale_of_all_heads",
+        fault=("d_k = W_q[0].shape[1] * h", "math.sqrt(d_k)"),
     ),
     wrong(
         "P6",
@@ -123,6 +130,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(heads, dim=-1) @ W_o
 """,
         "values_from_keys",
+        fault="v = x @ W_k[i]",
     ),
     wrong(
         "own",
@@ -135,6 +143,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return out @ W_o
 """,
         "reshaped",
+        fault="torch.cat(heads)",
     ),
     wrong(
         "C7",
@@ -149,6 +158,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.hstack(res) @ W_o
 """,
         "scale_of_values",
+        fault=("d = wv.shape[1]", "d ** 0.5"),
     ),
     wrong(
         "P8",
@@ -163,6 +173,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(heads, dim=-1) @ W_o
 """,
         "roles_swapped",
+        fault="(x @ Wk) @ (x @ Wq).T",
     ),
     wrong(
         "F2",
@@ -176,6 +187,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(heads, -1) @ W_o
 """,
         "over_heads_and_keys",
+        fault="S.reshape(n, -1)",
     ),
     wrong(
         "own",
@@ -190,6 +202,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     avg = total / h
     return avg.repeat(1, h) @ W_o
 """,
+        fault=("total = o if", "avg = total / h", "avg.repeat"),
     ),
     wrong(
         "P1",
@@ -204,6 +217,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return F.linear(torch.cat(heads, dim=1), W_o)
 """,
         "transposed_output_layer",
+        fault="F.linear(torch.cat",
     ),
     wrong(
         "P5",
@@ -217,6 +231,7 @@ def multi_head_formula(x, W_q, W_k, W_v, W_o):
     return torch.cat(heads, dim=-1) @ W_o
 """,
         "values_not_projected",
+        fault=("attention(x @ wq, x @ wk, x)", "zip(W_q, W_k)"),
     ),
     right(
         "sum over heads with W_o cut into blocks",

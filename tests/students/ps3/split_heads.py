@@ -12,6 +12,7 @@ def split_heads(x, num_heads):
     return x.view(batch, num_heads, n, d_model // num_heads)
 """,
         "reshape_alone",
+        fault="x.view(batch, num_heads, n",
     ),
     wrong(
         "own",
@@ -23,6 +24,7 @@ def split_heads(x, num_heads):
     return x.permute(0, 3, 1, 2)
 """,
         "interleaved",
+        fault=("d // num_heads, num_heads", "x.permute(0, 3, 1, 2)"),
     ),
     wrong(
         "own",
@@ -33,6 +35,7 @@ def split_heads(x, num_heads):
     return x.view(*new_shape)
 """,
         "tokens_before_heads",
+        fault=("new_shape =", "x.view(*new_shape)"),
     ),
     wrong(
         "own",
@@ -45,6 +48,7 @@ def split_heads(x, num_heads):
     return X.reshape(-1, X.shape[2], X.shape[3])
 ''',
         "heads_in_the_batch",
+        fault="X.reshape(-1",
     ),
     wrong(
         "own",
@@ -56,6 +60,7 @@ def split_heads(x, num_heads):
     return x.view(b, n, -1, depth).transpose(1, 2)
 """,
         "number_for_width",
+        fault=("depth = num_heads", "x.view(b, n, -1, depth)"),
     ),
     wrong(
         "own",
@@ -65,6 +70,7 @@ def split_heads(x, num_heads):
     return torch.stack(x.chunk(num_heads, dim=-1), dim=0)
 """,
         "heads_before_batch",
+        fault="dim=0)",
     ),
     wrong(
         "H7",
@@ -75,6 +81,7 @@ def split_heads(x, num_heads):
     return x.unsqueeze(1).repeat(1, num_heads, 1, 1)
 """,
         "full_width",
+        fault="x.unsqueeze(1).repeat",
     ),
     wrong(
         "own",
@@ -85,6 +92,7 @@ def split_heads(x, num_heads):
     return torch.stack([p for p in parts], dim=1)
 """,
         "cut_into_stretches",
+        fault="tensor_split(x, num_heads, dim=1)",
     ),
     wrong(
         "H1",
@@ -97,6 +105,7 @@ def split_heads(x, num_heads):
     return y.view(b, num_heads, n, dh)
 """,
         "moved_then_reshaped",
+        fault=("x.transpose(1, 2).contiguous()", "y.view(b, num_heads"),
     ),
     right(
         "chunks stacked",
