@@ -60,7 +60,8 @@ class Failure:
     spec: as it was judged. right: names of the exercises that passed. small: small inputs with
     what is expected, smallest first; they give no hidden case away. suspects: lines of the
     student's source, the likely ones first, as far as they are known. open_session: fresh ones,
-    not on the submission's clock.
+    not on the submission's clock. fresh: draws the exercise once more with other inputs; None
+    where nothing can be drawn.
     """
 
     submission: Submission
@@ -71,6 +72,7 @@ class Failure:
     open_session: OpenSession
     clock: Clock
     suspects: Sequence[tuple[str, int]] = field(default=())
+    fresh: Callable[[], ExerciseSpec] | None = None
 
 
 # Small inputs of an exercise by its name; empty where there are none.

@@ -7,20 +7,21 @@ is no remark. Sessions are fresh ones, so that a submission's own clock and stat
 from __future__ import annotations
 
 import functools
-import importlib
+import secrets
 import threading
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
+from autograder.faults.agreement import agree
 from autograder.faults.by_hand import input_words, results_words
 from autograder.faults.counterexample import Counterexample, smallest
 from autograder.faults.failure import Clock, Failure, Place, SmallInputs
 from autograder.faults.milestones import Traced, compare_traces
 from autograder.faults.remark import with_remark
 from autograder.faults.runner import Runner, SessionRunner
+from autograder.faults.search import find_repairs
 from autograder.faults.small_inputs import expected_of, is_fair, small_inputs
 from autograder.observing import OpenSession
 from autograder.pack import Pack
@@ -54,6 +55,7 @@ class Finder:
         self._stored = stored
         self._small: dict[str, Sequence[Case]] = {}
         self._known: dict[tuple[str, str], Case | None] = {}
+        self._again: dict[str, ExerciseSpec] = {}
         self._lock = threading.RLock()  # a class is judged in several threads
 
     def with_remarks(
@@ -108,7 +110,7 @@ class Finder:
         with SessionRunner(failure) as run:
             found = self.counterexample(failure, run)
             traced = self._traced(failure, run)
-        failure = replace(failure, suspects=traced.suspects)
+        failure = replace(failure, suspects=traced.suspects, fresh=self._fresh(failure.spec))
         place = None if failure.result.misconceptions else self._place(failure) or traced.place
         if found is None and place is None:
             return None
@@ -179,7 +181,21 @@ class Finder:
 
     def _place(self, failure: Failure) -> Place | None:
         """Where the fault is; None when unsure."""
-        return _repaired(failure)
+        return agree(find_repairs(failure), failure)
+
+    def _fresh(self, spec: ExerciseSpec) -> Callable[[], ExerciseSpec] | None:
+        """Draws an exercise with inputs that no repair has seen, once for a whole class."""
+        pack = self.pack
+        if pack is None:
+            return None
+
+        def draw() -> ExerciseSpec:
+            with self._lock:
+                if spec.name not in self._again:
+                    self._again[spec.name] = pack.draw(spec.name, secrets.token_hex(8))
+                return self._again[spec.name]
+
+        return draw
 
 
 def explained_live(
@@ -215,12 +231,3 @@ def _by_hand(found: Counterexample) -> Remark:
     return Remark(input=given, expected=expected, got=got, size=found.size)
 
 
-def _repaired(failure: Failure) -> Place | None:
-    """The place on which the cheapest repairs agree."""
-    try:
-        search: Any = importlib.import_module("autograder.faults.search")
-        agreement: Any = importlib.import_module("autograder.faults.agreement")
-    except ModuleNotFoundError:
-        return None
-    found: Place | None = agreement.agree(search.find_repairs(failure), failure)
-    return found

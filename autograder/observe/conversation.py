@@ -187,6 +187,16 @@ class Conversation(abc.ABC):
         """Run a program in plain form; the outcome of each step in plain form."""
         return self._request(protocol.RUN, protocol.OBSERVED, program, answer)
 
+    def try_each(self, request: dict[str, Any]) -> list[Any]:
+        """Variants of some statements, each executed and the program run: see `worker.try_each`.
+
+        Returns, for each, its outcomes in plain form or None, and then what was spent.
+        """
+        results = self._request(protocol.TRY, protocol.TRIED, request, None)
+        if len(results) != len(request["trials"]) + 1:
+            raise self._stop(_not_the_worker())
+        return results
+
     @property
     def log(self) -> str:
         """What the submission has printed, up to the limit."""

@@ -25,9 +25,9 @@ MAGIC = b"AGP1"
 HEADER = struct.Struct("<4s16sBQ")
 NONCE_BYTES = 16
 
-# kinds of frames: the first three go to the worker, the others come from it
-LOAD, RUN, ANSWER = 1, 2, 3
-LOADED, OBSERVED, ASK, REFUSED = 11, 12, 13, 14
+# kinds of frames: the first four go to the worker, the others come from it
+LOAD, RUN, ANSWER, TRY = 1, 2, 3, 4
+LOADED, OBSERVED, ASK, REFUSED, TRIED = 11, 12, 13, 14, 16
 
 MAX_DEPTH = 16
 MAX_NODES = 50_000

@@ -15,6 +15,7 @@ import ast
 import contextlib
 import random
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,12 +133,13 @@ def run(
     limit: int = DEFAULT_BODY_LIMIT,
     *,
     live: bool = False,
+    slots: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Run a program; the outcome of each step in plain form, ending at the first that raises.
 
     limit: bytes that all results together may take. live: the namespace is that of a running
     notebook or module, whose code we did not compile; there a KeyboardInterrupt is somebody's
-    wish to stop, and passes through.
+    wish to stop, and passes through. slots: what earlier programs have stored; more is added.
     """
     originals = {name: namespace[name] for name in program["answered"] if name in namespace}
     for name in program["answered"]:
@@ -153,6 +155,7 @@ def run(
         program.get("operators", False),
         program.get("trace", False),
         namespace.get("__name__") if live else None,
+        slots={} if slots is None else slots,
     )
     outcomes: list[dict[str, Any]] = []
     try:
@@ -298,6 +301,51 @@ class _Precision:
             self.torch.set_default_dtype(self.before)
 
 
+# --- trying ----------------------------------------------------------------------------
+
+
+def try_each(request: dict[str, Any], namespace: dict[str, Any]) -> list[dict[str, Any] | None]:
+    """Several variants of some statements, one after another: each executed, the program run.
+
+    For each its outcomes, or what executing it raised; None for those that were not reached
+    within `seconds` of processor time. What the program `before` stores, an object with weights
+    say, is made once for all. `restore` is executed at the end, and the last entry tells the
+    processor time of this process so far.
+    """
+    results: list[dict[str, Any] | None] = []
+    ends = time.process_time() + request["seconds"]
+    slots: dict[str, Any] = {}
+    if request["before"] is not None:
+        run(request["before"], namespace, slots=slots)
+    for statements in request["trials"]:
+        late = time.process_time() > ends
+        results.append(None if late else _trial(statements, request, namespace, slots))
+    load(request["restore"], namespace, ())
+    return [*results, {"seconds": time.process_time()}]
+
+
+def _trial(
+    statements: Sequence[dict[str, Any]],
+    request: dict[str, Any],
+    namespace: dict[str, Any],
+    slots: Mapping[str, Any],
+) -> dict[str, Any]:
+    flags = _FUTURE_FLAGS & request["flags"]
+    limit = DEFAULT_BODY_LIMIT // (2 * len(request["trials"]))
+    try:
+        for statement in statements:
+            source, filename = "".join(statement["source"]), MARKER + statement["cell"]
+            source = "\n" * (statement["line"] - 1) + source  # so that its lines are the student's
+            exec(compile(source, filename, "exec", flags, dont_inherit=True), namespace)
+        for made in slots.values():  # an object becomes one of its class's variant
+            variant = namespace.get(type_name(made))
+            if isinstance(variant, type):
+                made.__class__ = variant
+    except BaseException as error:
+        return {"raised": describe_exception(error, MARKER)}
+    return {"outcomes": run(request["program"], namespace, limit=limit, slots=dict(slots))}
+
+
 # --- serving ---------------------------------------------------------------------------
 
 
@@ -317,6 +365,8 @@ def serve(read: Callable[[int], bytes], write: Callable[[bytes], None]) -> None:
         elif frame.kind == protocol.RUN:
             ask = _asking(frame, read, write)
             _reply(write, frame, protocol.OBSERVED, run(request, namespace, ask))
+        elif frame.kind == protocol.TRY:
+            _reply(write, frame, protocol.TRIED, try_each(request, namespace))
 
 
 def _reply(write: Callable[[bytes], None], frame: Frame, kind: int, value: Any) -> None:
@@ -340,4 +390,4 @@ def _asking(frame: Frame, read: Callable[[int], bytes], write: Callable[[bytes],
     return ask
 
 
-__all__ = ["BESIDE", "MARKER", "SPECIAL", "install_stand_ins", "load", "run", "serve"]
+__all__ = ["BESIDE", "MARKER", "SPECIAL", "install_stand_ins", "load", "run", "serve", "try_each"]
