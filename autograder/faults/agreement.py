@@ -30,10 +30,23 @@ def agree(repairs: Repairs, failure: Failure) -> Place | None:
     best = found[0]
     if not common:
         steps = {_step(repair, failure) for repair in found}
-        if len(steps) > 1 or "" in steps or not _one_chain(found, failure.submission):
+        if len(steps) > 1 or "" in steps:
+            return None
+        if _is_one_repair(found):
+            # a factor can be put in early or late: what comes last is where it is missed
+            best = max(found, key=lambda repair: max(repair.lines))
+        elif not _one_chain(found, failure.submission):
             return None
         common = best.lines
     return _place(best, min(common), failure)
+
+
+def _is_one_repair(repairs: Sequence[Candidate]) -> bool:
+    """Whether it is the same single edit in several places, or a step put in anywhere."""
+    edits = [edit for repair in repairs for _, edit in repair.edits]
+    put_in = all(edit.family in ("scaled", "applied") for edit in edits)
+    kinds = {(edit.family, edit.after, edit.about) for edit in edits}
+    return len(edits) == len(repairs) and (put_in or len(kinds) == 1)
 
 
 def _one_chain(repairs: Sequence[Candidate], submission: Submission) -> bool:

@@ -80,9 +80,9 @@ def numbers(node: ast.AST, scope: Scope) -> Iterator[Proposal]:
                 after = f"{label}{other}"
                 yield Proposal(node, str(other), kind, 1, f"{label}{number:g}", after, about)
         return
-    for other in _other_numbers(node, number, scope):
-        if other != number:
-            yield Proposal(node, repr(other), "number", 1, f"{number:g}", f"{other:g}", about)
+    for changed in _other_numbers(node, number, scope):
+        if changed != number:
+            yield Proposal(node, repr(changed), "number", 1, f"{number:g}", f"{changed:g}", about)
 
 
 def _other_numbers(node: ast.AST, number: float, scope: Scope) -> Iterator[float]:

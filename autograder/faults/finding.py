@@ -229,5 +229,3 @@ def _by_hand(found: Counterexample) -> Remark:
     expected, got = results_words(found)
     given = input_words(found.case.program)
     return Remark(input=given, expected=expected, got=got, size=found.size)
-
-

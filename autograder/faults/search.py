@@ -296,7 +296,12 @@ class _Search:
         """Statements with the exercise and its own helpers; parts of other exercises are not."""
         frozen = (self.failure.right | set(self.spec.needs)) - {self.spec.name}
         found = []
-        for position in self.trials.positions:
+        last = {
+            name: position
+            for position in self.trials.positions
+            for name in self.submission.statements[position].binds
+        }
+        for position in sorted(set(last.values())):  # what is defined again has no say
             statement = self.submission.statements[position]
             if not isinstance(statement.node, Node) or len(statement.source) > MAX_TEXT:
                 continue

@@ -368,3 +368,70 @@ class TestServe:
         )
         raised = replies[2][1][0]["raised"]
         assert (raised["type"], raised["message"]) == ("RuntimeError", "too often")
+
+
+class TestTryEach:
+    """Variants of a statement, one after another in one namespace."""
+
+    def tried(self, *sources, before=None, seconds=9.0, restore="def f(x): return x", program=None):
+        namespace = {"__name__": "submission"}
+        call = Program((Call("f", (1.0,)),)) if program is None else program
+        wires = [[{"source": source, "line": 3, "cell": "cell 1"}] for source in sources]
+        request = {
+            "trials": wires,
+            "restore": [{"source": restore, "line": 3, "cell": "cell 1", "binds": []}],
+            "before": None if before is None else program_to_wire(before),
+            "program": program_to_wire(call),
+            "seconds": seconds,
+            "flags": 0,
+        }
+        results = worker.try_each(protocol.decode(protocol.encode(request)), namespace)
+        return results[:-1], results[-1], namespace
+
+    def test_each_gives_its_own(self):
+        results, _, _ = self.tried("def f(x): return x + 1", "def f(x): return x * 5")
+        assert [result["outcomes"][0]["value"] for result in results] == [2.0, 5.0]
+
+    def test_one_that_fails_costs_itself_only(self):
+        results, _, _ = self.tried("def f(x): return (", "\n1 / 0", "def f(x): return x")
+        assert results[0]["raised"]["type"] == "SyntaxError"
+        assert (results[1]["raised"]["type"], results[1]["raised"]["line"]) == (
+            "ZeroDivisionError",
+            4,
+        )
+        assert results[2]["outcomes"][0]["value"] == 1.0
+
+    def test_lines_are_the_students(self):
+        (result,), _, _ = self.tried("def f(x):\n    return x.nothing")
+        assert result["outcomes"][0]["raised"]["line"] == 4
+
+    def test_what_was_there_is_put_back(self):
+        _, _, names = self.tried("def f(x): return 7")
+        assert names["f"](3) == 3
+
+    def test_the_time_ends_it(self):
+        results, last, _ = self.tried(*["def f(x): return x"] * 3, seconds=-1.0)
+        assert results == [None] * 3
+        assert last["seconds"] > 0
+
+    def test_an_object_is_made_once_and_becomes_each_variant(self):
+        source = (
+            "class A:\n"
+            "    def __init__(self): self.made = object()\n"
+            "    def __call__(self, other): return self is other, {}\n"
+        )
+        namespace = {"__name__": "submission"}
+        wires = [
+            {"source": source.format(n), "line": 1, "cell": "cell 1", "binds": []} for n in range(3)
+        ]
+        worker.load(wires[:1], namespace, ())
+        request = {
+            "trials": [wires[1:2], wires[2:]],
+            "restore": wires[:1],
+            "before": program_to_wire(Program((Construct("A", "made"),))),
+            "program": program_to_wire(Program((Call(Slot("made"), (Slot("made"),)),))),
+            "seconds": 9.0,
+            "flags": 0,
+        }
+        results = worker.try_each(request, namespace)[:-1]
+        assert [result["outcomes"][0]["value"] for result in results] == [(True, 1), (True, 2)]
