@@ -434,4 +434,4 @@ class TestTryEach:
             "flags": 0,
         }
         results = worker.try_each(request, namespace)[:-1]
-        assert [result["outcomes"][0]["value"] for result in results] == [(True, 1), (True, 2)]
+        assert [result["outcomes"][0]["value"] for result in results] == [[True, 1], [True, 2]]
