@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -350,7 +351,13 @@ class _Search:
 
     def _fresh(self) -> ExerciseSpec:
         fresh = self.failure.fresh
-        return self.spec if fresh is None else fresh()
+        if fresh is None:
+            return self.spec
+        started = time.thread_time()
+        spec = fresh()
+        # drawn for a whole class, by whoever comes first: it is not on this student's clock
+        self.failure.clock.add(started - time.thread_time())
+        return spec
 
 
 def _size(case: Case) -> tuple[int, float]:
