@@ -34,23 +34,32 @@ class Place:
 class Clock:
     """The time that may be spent on one failed exercise, in seconds of processor time.
 
-    Our own is that of this thread; a session's is what its requests took.
+    Our own is that of this thread; what others used is added. Where only the wait for an answer is
+    known, which grows with the load of the machine, PATIENCE times as much is allowed.
     """
+
+    PATIENCE = 4.0
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._started = time.thread_time()
         self._elsewhere = 0.0
+        self._waited = 0.0
 
     def add(self, seconds: float) -> None:
         """What was spent in another process."""
         self._elsewhere += seconds
 
+    def wait(self, seconds: float) -> None:
+        """How long an answer took, by the clock on the wall."""
+        self._waited += seconds
+
     @property
     def left(self) -> float:
         """What may still be spent; 0 when nothing may."""
         spent = time.thread_time() - self._started + self._elsewhere
-        return max(0.0, self.seconds - spent)
+        patience = self.PATIENCE * self.seconds - self._waited
+        return max(0.0, min(self.seconds - spent, patience))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ is no remark. Sessions are fresh ones, so that a submission's own clock and stat
 from __future__ import annotations
 
 import functools
+import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence, Set
@@ -107,7 +108,9 @@ class Finder:
 
     def remark(self, failure: Failure) -> Remark | None:
         """What can be said; None when nothing can."""
-        with SessionRunner(failure) as run:
+        # a plain process counts its own start, on a student's machine
+        cpu = None if self.pack is None else max(1, math.ceil(self.seconds))
+        with SessionRunner(failure, cpu) as run:
             found = self.counterexample(failure, run)
             traced = self._traced(failure, run)
         failure = replace(failure, suspects=traced.suspects, fresh=self._fresh(failure.spec))

@@ -10,7 +10,7 @@ import time
 from typing import Any, Protocol, Self
 
 from autograder.faults.failure import Failure
-from autograder.observe.session import Stopped
+from autograder.observe.session import Session, Stopped
 from autograder.observing import Loaded, Pass
 from autograder.program import Observed, Program
 from autograder.wire import observed_from_wire, program_to_wire
@@ -31,8 +31,10 @@ class Runner(Protocol):
 class SessionRunner:
     """Runs programs in one session of a submission, opened at the first. Use it in a `with`."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, cpu: int | None = None) -> None:
+        """cpu: seconds of processor time for the session; its own limit without."""
         self.failure = failure
+        self._own = {} if cpu is None else {"cpu": cpu}
         self._loaded: Loaded | None = None
         self._whole = False
         self._ended = False
@@ -54,8 +56,10 @@ class SessionRunner:
         started, own = time.monotonic(), time.thread_time()
         try:
             if self._loaded is None:
-                judged = Pass(self.failure.submission, self.failure.open_session, whole=self._whole)
+                judged = Pass(self.failure.submission, self._open, whole=self._whole)
                 self._loaded = judged.load([self.failure.spec])
+                # a process that starts is no work of the student's
+                started, own = time.monotonic(), time.thread_time()
             session: Any = self._loaded.session
             if hasattr(session, "wall"):
                 session.wall = min(WALL, max(clock.left, 0.01))
@@ -64,9 +68,12 @@ class SessionRunner:
             self._ended = True
             return None
         finally:
-            # the other side's time; what this thread did meanwhile is counted by the clock
+            # what this thread did meanwhile is counted by the clock itself
             waited = time.monotonic() - started - (time.thread_time() - own)
-            clock.add(max(0.0, waited))
+            clock.wait(max(0.0, waited))
+
+    def _open(self, **own: int) -> Session:
+        return self.failure.open_session(**{**own, **self._own})
 
     def close(self) -> None:
         """End the session, if there is one."""

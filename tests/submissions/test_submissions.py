@@ -45,7 +45,10 @@ def assignment():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_gets_what_is_expected(kind, assignment, pool):
-    found = grade_submission(assignment, kind, HERE / kind, lambda: pool.session(LIMITS), "strong")
+    def open_session(**own):
+        return pool.session(LIMITS.for_exercise(**own))
+
+    found = grade_submission(assignment, kind, HERE / kind, open_session, "strong")
     plain = msgspec.json.decode(msgspec.json.encode(found))
     del plain["seconds"], plain["sha256"]
     data = msgspec.json.format(msgspec.json.encode(plain), indent=1) + b"\n"

@@ -41,6 +41,13 @@ POWERS = RIGHT.replace("np.exp(", "2.0 ** (")
 RAISES = "def softmax(scores):\n    return numpy.exp(scores)"
 
 
+class Sessions(Fake):
+    """Those of the other tests, with whatever limits."""
+
+    def __call__(self, **own):
+        return super().__call__()
+
+
 @cache
 def drawn():
     pack = load_pack(COURSE, PS1)
@@ -52,7 +59,7 @@ def graded(source, *, finder=True, sessions=None, name="softmax", others=()):
     chosen = [specs[other] for other in (*others, name)]
     cells = submitted(IMPORT, source)
     made = Finder(pack) if finder is True else finder
-    return evaluate(cells, chosen, sessions or Fake(), finder=made or None)[-1]
+    return evaluate(cells, chosen, sessions or Sessions(), finder=made or None)[-1]
 
 
 def test_an_unnamed_mistake_gets_its_small_case():
@@ -81,7 +88,7 @@ def test_it_changes_nothing_of_the_judging():
 def test_nothing_is_run_when_everything_passes():
     counts = []
     for finder in (True, False):
-        sessions = Fake()
+        sessions = Sessions()
         assert graded(RIGHT, finder=finder, sessions=sessions).outcome == "passed"
         counts.append(sessions.counts)
     assert counts[0] == counts[1]
@@ -110,7 +117,7 @@ def test_what_calls_a_wrong_part_waits():
 def test_a_session_that_fails_leaves_the_result(fault):
     # the first session judges, the second is the search's
     for kind in ("open_2", "load_2"):
-        result = graded(POWERS, sessions=Fake(**{kind: fault}))
+        result = graded(POWERS, sessions=Sessions(**{kind: fault}))
         assert result.outcome == "failed"
         assert not result.remark
 
@@ -205,7 +212,7 @@ def test_mistakes_that_are_alike_are_put_together():
             names = NAMES[number % len(NAMES)]
             steps = {name: text.format(**names) for name, text in {**STEPS, **change}.items()}
             cells = submitted(IMPORT, ATTENTION.format(**steps, **names))
-            (result,) = evaluate(cells, [bare], Fake(), finder=finder)
+            (result,) = evaluate(cells, [bare], Sessions(), finder=finder)
             assert result.outcome == "failed"
             assert result.remark.cluster
             groups.setdefault(result.remark.cluster, []).append(kind)
