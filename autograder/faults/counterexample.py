@@ -13,7 +13,7 @@ from autograder.faults.small_inputs import count, leaves_of, mapped, weight
 from autograder.form import Fault
 from autograder.judge import judge_case
 from autograder.observe.protocol import Array
-from autograder.program import Call, Observed, Program
+from autograder.program import Call, Observed, Program, Raised
 from autograder.specification import GRADIENTS, TYPE, UNTOUCHED, Case, ExerciseSpec
 
 # Inputs tried while one that fails is made simpler.
@@ -79,9 +79,14 @@ def _wrong(spec: ExerciseSpec, case: Case, run: Runner) -> Counterexample | bool
     if fault is None or fault.outcome not in _SHOWN or fault.check in _NOT_OF_NUMBERS:
         return False
     raised = next((step.raised for step in observed if step.raised is not None), None)
-    if raised is not None and any(raised.is_a(name) for name in _WHATEVER_THE_INPUT):
+    if raised is not None and whatever_the_input(raised):
         return None
     return Counterexample(case, observed, fault)
+
+
+def whatever_the_input(raised: Raised) -> bool:
+    """Whether an exception says all there is to say: a name or a module that is not there."""
+    return any(raised.is_a(name) for name in _WHATEVER_THE_INPUT)
 
 
 def _simpler(

@@ -17,7 +17,7 @@ import msgspec
 
 from autograder.faults.agreement import agree
 from autograder.faults.by_hand import input_words, results_words
-from autograder.faults.counterexample import Counterexample, smallest
+from autograder.faults.counterexample import Counterexample, smallest, whatever_the_input
 from autograder.faults.failure import Clock, Failure, Place, SmallInputs
 from autograder.faults.milestones import Traced, compare_traces
 from autograder.faults.remark import with_remark
@@ -113,6 +113,8 @@ class Finder:
         with SessionRunner(failure, cpu) as run:
             found = self.counterexample(failure, run)
             traced = self._traced(failure, run)
+            if run.raised is not None and whatever_the_input(run.raised):
+                return None  # the message names it, and its line
         failure = replace(failure, suspects=traced.suspects, fresh=self._fresh(failure.spec))
         place = None if failure.result.misconceptions else self._place(failure) or traced.place
         if found is None and place is None:

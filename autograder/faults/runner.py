@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 from autograder.faults.failure import Failure
 from autograder.observe.session import Session, Stopped
 from autograder.observing import Loaded, Pass
-from autograder.program import Observed, Program
+from autograder.program import Observed, Program, Raised
 from autograder.wire import observed_from_wire, program_to_wire
 
 # For one program: they are small, and a loop that never ends would take all there is.
@@ -38,6 +38,7 @@ class SessionRunner:
         self._loaded: Loaded | None = None
         self._whole = False
         self._ended = False
+        self.raised: Raised | None = None  # by the last program
 
     def __call__(self, program: Program) -> tuple[Observed, ...] | None:
         """What each step gave."""
@@ -47,6 +48,7 @@ class SessionRunner:
             self.close()
             self._whole = True  # as when it was judged: all cells in order
             observed = self._run(program)
+        self.raised = observed[-1].raised if observed else None
         return observed
 
     def _run(self, program: Program) -> tuple[Observed, ...] | None:
