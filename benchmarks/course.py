@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -66,7 +67,7 @@ def _students(pack: Pack, questions: Sequence[Question], count: int) -> list[dem
             name = rng.choice(list(pack.exercises))
             # a public one, since stock nbgrader sees nothing but the public cases
             known = [m.name for m in pack.exercises[name].misconceptions if not m.hidden]
-            code[name] = stubs.student_code(pack.sources[name], rng.choice(known), name)
+            code[name] = _code(pack.sources[name], rng.choice(known), name)
         student = f"student{number:04d}"
         answers = {each.id: guessing.right(for_student(each, student)) for each in questions}
         made.append(demo.Student(student, kind, code, answers, "notebook"))
@@ -75,4 +76,10 @@ def _students(pack: Pack, questions: Sequence[Question], count: int) -> list[dem
 
 def _right(pack: Pack, name: str, rng: random.Random) -> str:
     ways = [name, *(other.name for other in pack.exercises[name].alternatives)]
-    return stubs.student_code(pack.sources[name], rng.choice(ways), name)
+    return _code(pack.sources[name], rng.choice(ways), name)
+
+
+@functools.cache
+def _code(source: str, function: str, exercise: str) -> str:
+    """What a student hands in: the same few texts for hundreds of them."""
+    return stubs.student_code(source, function, exercise)
