@@ -97,7 +97,9 @@ class Recorder:
             preparing.see_to_a_notebook(run, folder, self._converter.log)
         paths = _notebooks_in(folder)
         if not paths:
-            raise NbgraderError("nothing is handed in any more")
+            gone = "nothing is handed in any more"
+            shut = f"nbgrader needs a notebook in {folder}, which cannot be written to"
+            raise NbgraderError(shut if folder.is_dir() else gone)
         self._converter.notebooks = [str(path) for path in paths]
         self._converter.run_pre_convert_hook()
         known = [path for path in paths if path.stem in rows.notebooks]
@@ -178,7 +180,8 @@ def said_of(what: str, faults: Mapping[str, Exception]) -> str:
 
 
 def _named(fault: Exception) -> str:
-    return f"{type(fault).__name__}: {fault}"
+    # a database's own words, without the statement and all that was to be written
+    return f"{type(fault).__name__}: {getattr(fault, 'orig', None) or fault}"
 
 
 def share_root(directory: Any) -> None:

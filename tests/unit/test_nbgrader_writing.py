@@ -18,7 +18,14 @@ from hypothesis import strategies as st
 from autograder import nbgrader_plugin
 from autograder.build import build
 from autograder.grading import Assignment, grade_submission
-from autograder.nbgrader_plugin import NbgraderError, folders, gradebooks, nodes, transactions
+from autograder.nbgrader_plugin import (
+    NbgraderError,
+    folders,
+    gradebooks,
+    nodes,
+    preparing,
+    transactions,
+)
 from tests.e2e.gradebook_rows import rows
 from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
 from tests.unit.test_evaluation import Fake
@@ -198,6 +205,13 @@ class TestNothingIsHalf:
         course, results = written
         shutil.rmtree(course / "submitted" / "ada")
         with pytest.raises(NbgraderError, match=r"ada \(nothing is handed in any more\)"):
+            nbgrader_plugin.record(course, NAME, results)
+
+    def test_a_folder_that_cannot_be_written_to(self, written, monkeypatch):
+        course, results = written
+        (course / "submitted" / "ada" / NAME / f"{NAME}.ipynb").unlink()  # ours, of a module
+        monkeypatch.setattr(preparing, "see_to_a_notebook", lambda *arguments: None)
+        with pytest.raises(NbgraderError, match=r"ada \(nbgrader needs a notebook in .*submitted"):
             nbgrader_plugin.record(course, NAME, results)
 
 
