@@ -21,11 +21,13 @@ from autograder.cluster import connecting
 from autograder.opening import CannotGrade
 from autograder.pack import load_pack
 from autograder.run import Run
-from benchmarks.course import PS, ROOT, make_class
+from benchmarks.course import ROOT, make_class
 from tests.e2e.dask_cluster import DaskCluster, wait_until
 from tests.hostile.classes import comparable, wait_until_gone
 from tests.hostile.world import descendants
 from tests.unit.courses import NAME, RIGHT, SQUARED, make_course, submit
+
+PS = "ps1_numpy_attention"
 
 pytestmark = [
     pytest.mark.e2e,
@@ -76,7 +78,7 @@ def executed(address: str) -> dict[str, int]:
 
 def make_light_class(submitted: Path, count: int) -> None:
     """Every tenth a whole notebook; the others are modules with one exercise, right or wrong."""
-    make_class(submitted, count // 10)
+    make_class(submitted, count // 10, PS)
     pack = load_pack(ROOT, PS)
     alone = [exercise for exercise in pack.exercises.values() if not exercise.needs]
     rng = random.Random(1)
@@ -151,7 +153,7 @@ def test_two_hundred_submissions_through_kills(tmp_path):
 
 @pytest.mark.soak
 def test_two_thousand_submissions_through_kills(tmp_path, capsys):
-    make_class(tmp_path / "submitted", 2000)
+    make_class(tmp_path / "submitted", 2000, PS)
     found, done = grade_through_kills(tmp_path, 2000)
     with capsys.disabled():
         print(

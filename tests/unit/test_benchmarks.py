@@ -107,3 +107,36 @@ def test_small_cases_of_a_few_students(capsys):
 def test_groups_of_a_class_of_200():
     figures = counterexamples.measure_class("ps1", 200)
     assert figures["purity"] >= 0.95
+
+
+def test_two_submissions_over_dask_and_without(tmp_path, capsys):
+    from benchmarks import cluster
+
+    figures_file = tmp_path / "cluster.json"
+    arguments = ["--submissions", "2", "--rounds", "1", "--workers", "1"]
+    assert cluster.main([*arguments, "--json", str(figures_file)]) in (0, 1)
+    figures = json.loads(figures_file.read_text("utf-8"))
+    assert figures["equal"] is True
+    assert set(figures["times"]) == {"local pool", "Dask"}
+    assert set(figures["ratio"]) == {"whole", "grading", "processor"}
+    assert "(at most 1.15, " in capsys.readouterr().out
+
+
+def test_an_overhead_above_what_is_promised_ends_with_1(monkeypatch):
+    from benchmarks import cluster
+
+    times = {"whole": [1.0], "grading": [1.0], "processor": [1.0]}
+    figures = {
+        "assignment": "ps",
+        "submissions": 2,
+        "workers": 2,
+        "times": {"local pool": times, "Dask": times},
+        "peak_mib": {"local pool": 1.0, "Dask": 1.0},
+        "equal": True,
+    }
+    for ratio, status in ((1.14, 0), (1.16, 1)):
+        ratios = dict.fromkeys(times, ratio)
+        monkeypatch.setattr(cluster, "run", lambda *_, r=ratios: {**figures, "ratio": r})
+        assert cluster.main([]) == status
+    figures["equal"] = False
+    assert cluster.main([]) == 2
