@@ -26,6 +26,22 @@ CONNECT = 10.0
 _AGAIN = "and run the same command again"
 _CHATTY = ("distributed", "tornado", "asyncio")
 
+# On one machine Dask's bookkeeping takes the same cores as the grading: five processes' worth of
+# clocks that tick fifty times a second, measurements for a dashboard that is off, tasks looked
+# over for stealing that are each for one worker. And a tuning of malloc for large frames gives
+# memory back so eagerly that every larger array of NumPy is a fresh mapping.
+_LEAN = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.nanny.pre-spawn-environ": {
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1),
+        "PYTHONHASHSEED": "random",  # Dask's own is known to everybody
+    },
+}
+
 
 class Cluster:
     """A cluster that answers. Its calls raise CannotGrade when its scheduler is gone."""
@@ -159,9 +175,7 @@ def _started(workers: int) -> Iterator[Any]:
 
     with (
         TemporaryDirectory(prefix="autograder-dask-", ignore_cleanup_errors=True) as scratch,
-        dask.config.set(
-            {"distributed.worker.profile.enabled": False, "temporary-directory": scratch}
-        ),
+        dask.config.set({**_LEAN, "temporary-directory": scratch}),
     ):
         try:
             cluster = LocalCluster(
