@@ -6,6 +6,7 @@ Dask gives the plug-in to every worker that there is and to every one that joins
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import threading
 from collections.abc import Callable
@@ -102,6 +103,9 @@ class Hosting(WorkerPlugin):
             reason = str(fault) if known else f"{type(fault).__name__}: {fault}"
             self.report = Report("refused", reason=reason, versions=about)
             return
+        gc.collect()
+        gc.freeze()  # what lives as long as the run is not gone through again and again
+        self._stack.callback(gc.unfreeze)
         with self._lock:
             if self._over:  # the run ended while this was made ready
                 self._stack.close()
