@@ -26,6 +26,8 @@ from autograder.evaluation import evaluate
 from autograder.faults.finding import Finder
 from autograder.grading import DEFAULT_LIMITS, Assignment
 from autograder.observe.pool import ZygotePool
+from autograder.report.class_data import clusters_of
+from autograder.result import ExerciseResult, SubmissionResult
 from autograder.specification import ExerciseSpec
 from autograder.submission import Submission, read
 from tests.students.corpus import Student, students_of
@@ -98,8 +100,7 @@ def measure_class(ps: str, size: int) -> dict[str, float]:
         planted = [s for s in students_of(ps) if not s.entry.right][::1]
         # spread over the exercises of the set
         chosen = planted[:: max(1, len(planted) // KINDS)][:KINDS]
-        groups: dict[tuple[str, str], list[int]] = {}
-        alone = 0
+        results = []
         started = time.monotonic()
         for number in range(size):
             kind = number % len(chosen)
@@ -112,19 +113,25 @@ def measure_class(ps: str, size: int) -> dict[str, float]:
             submission = read(other.hand_in(place, assignment.name))
             spec = specs[student.exercise]
             (result,) = evaluate(submission, [spec], open_session, finder=finder)
-            cluster = result.remark.cluster if result.remark else ""
-            if cluster:
-                groups.setdefault((student.exercise, cluster), []).append(kind)
-            else:
-                alone += 1
+            results.append(result)
         seconds = time.monotonic() - started
-    grouped = size - alone
-    pure = sum(max(Counter(kinds).values()) for kinds in groups.values())
+    whole = [_graded(number, result) for number, result in enumerate(results)]
+    groups = [[at % len(chosen) for at in cluster.holders] for cluster in clusters_of(whole)]
+    grouped = sum(map(len, groups))
+    alone = size - grouped
+    pure = sum(max(Counter(kinds).values()) for kinds in groups)
     purity = pure / max(grouped, 1)
     print(f"{size} submissions with {len(chosen)} kinds of mistakes without a name")
     print(f"{grouped} in {len(groups)} groups, purity {purity:.1%}; {alone} in none")
     print(f"{seconds:.1f} s, {1000 * seconds / size:.0f} ms each, in one process")
     return {"purity": purity, "grouped": grouped / size, "groups": len(groups)}
+
+
+def _graded(number: int, result: ExerciseResult) -> SubmissionResult:
+    return SubmissionResult(
+        student=f"s{number:03}", file="work.py", sha256="", outcome="graded", isolation="strong",
+        score=result.score, max_score=result.max_score, seconds=0.0, exercises=(result,),
+    )  # fmt: skip
 
 
 class Noting(Finder):

@@ -16,6 +16,7 @@ from dataclasses import replace
 import msgspec
 
 from autograder.faults.agreement import agree
+from autograder.faults.alike import without_own_names
 from autograder.faults.by_hand import input_words, results_words
 from autograder.faults.counterexample import Counterexample, smallest, whatever_the_input
 from autograder.faults.failure import Clock, Failure, Place, SmallInputs
@@ -128,7 +129,7 @@ class Finder:
                 source=place.source,
                 step=place.step,
                 question=place.question,
-                cluster=place.key,
+                cluster=without_own_names(place.key, failure.submission, failure.spec.name),
                 edit=self._edit(failure, place),
             )
         if found is not None and not made.cluster and not failure.result.misconceptions:

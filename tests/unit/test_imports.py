@@ -104,6 +104,7 @@ ORDER = [
     "following",
     "hints",
     "faults.failure",
+    "faults.alike",
     "faults.runner",
     "faults.filling",
     "faults.small_inputs",

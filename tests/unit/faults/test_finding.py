@@ -12,6 +12,7 @@ import pytest
 
 from autograder.evaluation import evaluate
 from autograder.faults import finding
+from autograder.faults.alike import without_own_names
 from autograder.faults.by_hand import input_words
 from autograder.faults.finding import Finder, explained_live
 from autograder.faults.small_inputs import is_fair, small_inputs
@@ -220,6 +221,17 @@ def test_mistakes_that_are_alike_are_put_together():
     pure = sum(max(Counter(kinds).values()) for kinds in groups.values())
     assert pure == 24
     assert sorted(map(len, groups.values())) == [4, 5, 7, 8]
+
+
+@pytest.mark.parametrize(("name", "key", "common"), [
+    ("e", "e → weights in the output", "a → weights in the output"),
+    ("w_2", "w_2 + w_2.T → x in the weights", "a + a.T → x in the weights"),
+    ("axis", "np.sum(x, axis) → axis.T", "np.sum(x, a) → a.T"),
+    ("T", "K.T → K in the scores", "K.T → K in the scores"),
+])  # fmt: skip
+def test_a_group_has_no_names_of_one_student(name, key, common):
+    cells = submitted(f"def softmax(x):\n    {name} = x\n    return {name}")
+    assert without_own_names(key, cells, "softmax") == common
 
 
 def test_the_self_check_of_a_folder_and_its_flag(tmp_path):
