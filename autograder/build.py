@@ -21,6 +21,7 @@ from autograder import stubs
 from autograder.faults.small_inputs import is_fair, small_inputs
 from autograder.key_writing import make_key
 from autograder.later import postpone
+from autograder.observe.inprocess import random_state_kept
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.quiz import STUDENT_ID, Question, form_of, load_quiz
 from autograder.quiz.cells import quiz_cells
@@ -141,6 +142,7 @@ def _metadata(data: bytes) -> Any:
     return header.get("__metadata__")
 
 
+@random_state_kept()
 def _key(pack: Pack, questions: Sequence[Question]) -> bytes:
     specs = pack.draw_all(SEED, public_only=True)
     forms = {question.id: form_of(question) for question in questions}

@@ -22,7 +22,7 @@ import numpy as np
 from autograder.cases import called_again
 from autograder.exercise import AuthoringError, CaseDefinition, Exercise, Misconception
 from autograder.forbidden import watched_for
-from autograder.observe.inprocess import observe
+from autograder.observe.inprocess import observe, random_state_kept
 from autograder.pairs import Merger, pairs_of
 from autograder.program import Call, Observed, Program, Step
 from autograder.source_trees import parse_source
@@ -103,6 +103,7 @@ class Pack:
         """Points of all exercises (the quiz has its own)."""
         return sum(exercise.points for exercise in self.exercises.values())
 
+    @random_state_kept()
     def draw(
         self, name: str, seed: str, *, public_only: bool = False, dropped: Collection[str] = ()
     ) -> ExerciseSpec:

@@ -23,6 +23,7 @@ from autograder.checks import PackFault
 from autograder.exercise import AuthoringError, Exercise
 from autograder.judge import judge, judge_case
 from autograder.likeness import Likeness, likeness
+from autograder.observe.inprocess import random_state_kept
 from autograder.pack import Pack, assignments_of, load_pack
 from autograder.program import Observed
 from autograder.quiz import Question, load_quiz
@@ -180,6 +181,7 @@ def _examine_elsewhere(course: Path, assignment: str, name: str, seed: str) -> E
     return _examine(_loaded(course, assignment), name, seed)
 
 
+@random_state_kept()
 def _examine(pack: Pack, name: str, seed: str) -> ExerciseReport:
     return _Examination(pack, pack.draw(name, seed)).report()
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autograder.observe import worker
@@ -17,6 +18,32 @@ from autograder.wire import observed_from_wire, program_to_wire
 _alone = threading.RLock()
 
 
+class _Kept:
+    """How many blocks of `random_state_kept` are running, and the state before the first."""
+
+    blocks = 0
+    state: Mapping[str, Any] = {}
+
+
+@contextlib.contextmanager
+def random_state_kept() -> Iterator[None]:
+    """Put the global generators back after all programs inside, instead of after each.
+
+    That takes longer than many a program. Blocks may overlap, also in several threads.
+    """
+    with _alone:
+        if not _Kept.blocks:
+            _Kept.state = worker.random_state()
+        _Kept.blocks += 1
+    try:
+        yield
+    finally:
+        with _alone:
+            _Kept.blocks -= 1
+            if not _Kept.blocks:
+                worker.restore_random_state(dict(_Kept.state))
+
+
 def observe(
     namespace: Mapping[str, Any], program: Program, ask: Answer | None = None
 ) -> tuple[Observed, ...]:
@@ -28,7 +55,13 @@ def observe(
     """
     names = namespace if program.answered and isinstance(namespace, dict) else dict(namespace)
     with _alone:
-        outcomes = worker.run(program_to_wire(program), names, _asking(ask), live=True)
+        outcomes = worker.run(
+            program_to_wire(program),
+            names,
+            _asking(ask),
+            live=True,
+            keep_random=not _Kept.blocks,
+        )
     return observed_from_wire(decode(encode(outcomes)))
 
 

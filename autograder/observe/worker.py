@@ -133,18 +133,20 @@ def run(
     limit: int = DEFAULT_BODY_LIMIT,
     *,
     live: bool = False,
+    keep_random: bool = True,
     slots: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
     """Run a program; the outcome of each step in plain form, ending at the first that raises.
 
     limit: bytes that all results together may take. live: the namespace is that of a running
     notebook or module, whose code we did not compile; there a KeyboardInterrupt is somebody's
-    wish to stop, and passes through. slots: what earlier programs have stored; more is added.
+    wish to stop, and passes through. keep_random: when live, the global generators are left as
+    they were. slots: what earlier programs have stored; more is added.
     """
     originals = {name: namespace[name] for name in program["answered"] if name in namespace}
     for name in program["answered"]:
         namespace[name] = answered(name, ask)
-    state = _random_state() if live else None
+    state = random_state() if live and keep_random else None
     _seed_everything(program["seed"])
     figures = drawing.open_figures()
     scene = _Scene(
@@ -177,7 +179,7 @@ def run(
         namespace.update(originals)
         drawing.close_figures(figures)
         if state is not None:
-            _restore(state)
+            restore_random_state(state)
     return outcomes
 
 
@@ -269,7 +271,7 @@ def _seed_everything(seed: int) -> None:
         torch.default_generator.manual_seed(seed)  # manual_seed takes 300 times as long for it
 
 
-def _random_state() -> dict[str, Any]:
+def random_state() -> dict[str, Any]:
     """The states of the global generators, to be put back; takes a fifth of a millisecond."""
     state: dict[str, Any] = {"random": random.getstate(), "numpy": np.random.get_state()}
     torch = sys.modules.get("torch")
@@ -278,7 +280,8 @@ def _random_state() -> dict[str, Any]:
     return state
 
 
-def _restore(state: dict[str, Any]) -> None:
+def restore_random_state(state: dict[str, Any]) -> None:
+    """Put the global generators back, each of which was there then."""
     random.setstate(state["random"])
     np.random.set_state(state["numpy"])
     if "torch" in state:

@@ -1,12 +1,14 @@
 """Observing live objects: the same as from another process, and nothing is left behind."""
 
+import random
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from autograder.observe.inprocess import observe
+from autograder.observe import worker
+from autograder.observe.inprocess import observe, random_state_kept
 from autograder.observe.session import Refused
 from autograder.program import Call, Program
 
@@ -52,6 +54,64 @@ def test_a_refusal_is_an_exception_of_the_call():
     (found,) = observe(names, Program((Call("f"),), answered=("g",)), ask)
     assert (found.raised.type_name, found.raised.message) == ("RuntimeError", "no")
     assert "g" not in names
+
+
+def states():
+    return random.getstate(), np.random.get_state()[1].tolist(), np.random.get_state()[2:]
+
+
+class TestGlobalGenerators:
+    """They are left as they were, a normal deviate that is kept for the next call included."""
+
+    @pytest.fixture(autouse=True)
+    def some_state(self):
+        random.seed(1)
+        np.random.seed(2)
+        np.random.standard_normal()
+
+    def test_after_one_program(self):
+        before = states()
+        one(np.random.random)
+        assert states() == before
+
+    def test_after_a_block_of_several(self, monkeypatch):
+        before, saved = states(), []
+        real = worker.random_state
+        monkeypatch.setattr(worker, "random_state", lambda: saved.append(1) or real())
+        with random_state_kept():
+            one(np.random.random)
+            with random_state_kept():
+                first = one(np.random.random).value
+            assert states() != before
+            assert one(np.random.random).value == first  # each program has its own seed
+        assert states() == before and len(saved) == 1
+        one(np.random.random)
+        assert states() == before and len(saved) == 2
+
+    def test_after_a_block_that_raises(self):
+        before = states()
+        with pytest.raises(ZeroDivisionError), random_state_kept():
+            one(np.random.random)
+            raise ZeroDivisionError
+        assert states() == before
+
+    def test_after_blocks_of_two_threads_that_overlap(self):
+        before, inside, done = states(), threading.Event(), threading.Event()
+
+        def other():
+            with random_state_kept():
+                inside.set()
+                done.wait()
+
+        thread = threading.Thread(target=other)
+        with random_state_kept():
+            thread.start()
+            inside.wait()
+            one(np.random.random)
+        one(np.random.random)
+        done.set()
+        thread.join()
+        assert states() == before
 
 
 def test_several_threads_do_not_disturb_each_other():
