@@ -6,6 +6,7 @@ one step that is spread over several. Else nothing is known, and nothing is said
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from collections.abc import Sequence
@@ -87,9 +88,18 @@ def _place(repair: Candidate, line: Line, failure: Failure) -> Place:
         source=source,
         step=step,
         question=question_of(step, edit),
-        key="; ".join(sorted(key_of(each, step) for _, each in repair.edits)),
+        key="; ".join(sorted(key_of(each, step, _own(statement.node)) for _, each in repair.edits)),
         edit=" and ".join(_words(each) for _, each in repair.edits),
     )
+
+
+def _own(node: ast.stmt) -> set[str]:
+    """Variables that the functions of a statement assign."""
+    return {
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
 
 
 def _edit_at(edits: Sequence[tuple[int, Edit]], line: Line) -> Edit:

@@ -7,7 +7,7 @@ the concept: it names no edit, so that it gives nothing away.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from autograder.faults.edits import Edit
 
@@ -108,17 +108,27 @@ _ROLES: tuple[tuple[str, str], ...] = (
 _COMPILED_ROLES = tuple((re.compile(pattern), role) for pattern, role in _ROLES)
 
 
-def normalised(text: str) -> str:
-    """An edit's text with the usual names for what students call differently."""
+def normalised(text: str, own: Collection[str] = ()) -> str:
+    """An edit's text with the usual names for what students call differently.
+
+    own: variables of the student's; one that is called like nothing usual becomes “…”.
+    """
     text = text.replace("self.", "")
+    for name in sorted(own, key=len, reverse=True):
+        plain = re.sub(r"_\d+$", "", name)
+        usual = any(pattern.fullmatch(plain) for pattern, _ in _COMPILED_ROLES)
+        text = re.sub(rf"\b{re.escape(name)}\b", plain if usual else "…", text)
     for pattern, role in _COMPILED_ROLES:
         text = pattern.sub(role, text)
     return re.sub(r"\s+", " ", text).strip()
 
 
-def key_of(edit: Edit, step: str) -> str:
-    """The same for all who made this slip: “axis=1 → axis=0 in the weights”."""
-    before, after = normalised(edit.before)[:60], normalised(edit.after)[:60]
+def key_of(edit: Edit, step: str, own: Collection[str] = ()) -> str:
+    """The same for all who made this slip: “axis=1 → axis=0 in the weights”.
+
+    own: variables of the student's.
+    """
+    before, after = normalised(edit.before, own)[:60], normalised(edit.after, own)[:60]
     if before and after:
         what = f"{before} → {after}"
     elif after:

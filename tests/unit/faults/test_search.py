@@ -194,6 +194,16 @@ def test_the_question_gives_nothing_away(failing):
         assert not any(len(part) > 2 and part in place.question for part in code)
 
 
+def test_those_who_call_their_variables_otherwise_have_the_same_key(failing):
+    name, source = PLANTED["the same axis in two places"]
+    keys = set()
+    for e, m in [("e", "m"), ("ex_2", "biggest"), ("exponentials", "top")]:
+        renamed = re.sub(r"\be\b", e, re.sub(r"\bm\b", m, source))
+        failure = failing(name, renamed)
+        keys.add(agree(find_repairs(failure), failure).key)
+    assert keys == {"axis=1 → axis=0 in the weights"}
+
+
 SILENT = {
     "repaired in either of two steps": (
         "self_attention",

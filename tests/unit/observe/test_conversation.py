@@ -4,7 +4,7 @@ import pytest
 
 from autograder.observe import protocol
 from autograder.observe.conversation import Conversation, ended_with, infrastructure
-from autograder.observe.protocol import LOADED, OBSERVED, REFUSED
+from autograder.observe.protocol import LOADED, OBSERVED, REFUSED, TRIED
 from autograder.observe.session import Limits, Stopped
 
 
@@ -79,6 +79,16 @@ def test_a_reply_to_another_number_of_statements_is_wrong():
     with pytest.raises(Stopped):
         session.load([{"source": ""}], {})
     assert session.closed
+
+
+def test_a_reply_to_another_number_of_trials_is_wrong():
+    last = {"seconds": 0.1}
+    assert Scripted(frame(TRIED, [None, last])).try_each({"trials": [[]]}) == [None, last]
+    for reply in ([last], [None, None, last], []):
+        session = Scripted(frame(TRIED, reply))
+        with pytest.raises(Stopped):
+            session.try_each({"trials": [[]]})
+        assert session.closed
 
 
 def test_a_refusal_of_the_worker_has_its_words():
