@@ -39,17 +39,17 @@ def with_remark(result: ExerciseResult, remark: Remark) -> ExerciseResult:
 
 
 def smallest_case(remark: Remark) -> list[str]:
-    """“Smallest case: for scores = [[0, 1]], expected …, got …”."""
+    """“Smallest case: For scores = [[0, 1]], expected …, got …”."""
     if not remark.input:
         return []
-    return [f"  Smallest case: for {remark.input}, expected {remark.expected}, got {remark.got}."]
+    return [f"  Smallest case: For {remark.input}, expected {remark.expected}, got {remark.got}."]
 
 
 def likely_place(remark: Remark) -> list[str]:
-    """“Likely place: line 7 of cell 3, `w = np.exp(s)`, which should give the weights”."""
+    """“Likely place: Line 7 of cell 3, `w = np.exp(s)`, which should give the weights”."""
     if remark.line is None:
         return []
-    where = f"line {remark.line} of {one_line(remark.cell or 'your code', 80)}"
+    where = f"Line {remark.line} of {one_line(remark.cell or 'your code', 80)}"
     line = f", `{one_line(remark.source, 100)}`" if remark.source else ""
     step = f", which should give {remark.step}" if remark.step else ""
     return [f"  Likely place: {where}{line}{step}."]

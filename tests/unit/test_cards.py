@@ -72,11 +72,11 @@ class TestEscaping:
 
 def test_a_small_case_and_a_place_have_labels_of_their_own():
     feedback = (
-        "softmax: wrong values\n  Smallest case: for x = [1], expected [2], got [<b>].\n"
-        "  Likely place: line 3 of cell 2, `w = e`.\n  Next: Which axis?"
+        "softmax: wrong values\n  Smallest case: For x = [1], expected [2], got [<b>].\n"
+        "  Likely place: Line 3 of cell 2, `w = e`.\n  Next: Which axis?"
     )
     result = msgspec.structs.replace(FAILED, feedback=feedback)
     card = card_for(result)
     assert "<b>Smallest case</b> For x = [1], expected [2], got [&lt;b&gt;]." in card._repr_html_()
     assert "<b>Likely place</b> Line 3 of cell 2, `w = e`." in card._repr_html_()
-    assert "  Smallest case: for x = [1]" in repr(card)
+    assert "  Smallest case: For x = [1]" in repr(card)

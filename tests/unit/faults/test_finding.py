@@ -68,7 +68,7 @@ def test_an_unnamed_mistake_gets_its_small_case():
     assert not result.misconceptions
     assert result.remark.input == "scores = [[0], [1]]"
     assert result.remark.got == "[[0.3333], [0.6667]]"
-    assert "  Smallest case: for scores = [[0], [1]], expected" in result.feedback
+    assert "  Smallest case: For scores = [[0], [1]], expected" in result.feedback
 
 
 def test_a_named_one_gets_the_case_and_no_place():

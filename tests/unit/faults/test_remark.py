@@ -29,14 +29,14 @@ def lines(result, **remark):
 
 def test_the_small_case_stands_before_the_cause():
     assert lines(FAILED, **CASE) == [
-        "  Smallest case: for scores = [[0], [0]], expected [[0.5], [0.5]], got [[1], [1]].",
+        "  Smallest case: For scores = [[0], [0]], expected [[0.5], [0.5]], got [[1], [1]].",
         "  Next: work through this case by hand, and see where your numbers part from it.",
     ]
 
 
 def test_a_question_takes_the_place_of_a_plain_next_step():
     assert lines(FAILED, **CASE, **PLACE)[1:] == [
-        "  Likely place: line 7 of cell 3, `w = e / e.sum(1)`, which should give the weights.",
+        "  Likely place: Line 7 of cell 3, `w = e / e.sum(1)`, which should give the weights.",
         "  Next: Along which axis do they sum to 1?",
     ]
 
@@ -48,7 +48,7 @@ def test_it_comes_after_a_hint_that_was_there():
     )
     assert lines(known, **PLACE) == [
         "  Observation: all are too large.",
-        "  Likely place: line 7 of cell 3, `w = e / e.sum(1)`, which should give the weights.",
+        "  Likely place: Line 7 of cell 3, `w = e / e.sum(1)`, which should give the weights.",
         "  Next: see why.",
         "  Then: Along which axis do they sum to 1?",
     ]
