@@ -27,8 +27,9 @@ demo: $(LIGHT) ## grade a synthetic class and say where the pages are
 test: $(FULL) ## run the tests, except the long ones
 	@$(BIN)/pytest -q $(if $(AUTOGRADER_TEST_JOBS),-n $(AUTOGRADER_TEST_JOBS) --dist loadfile --no-loadscope-reorder) $(ARGS)
 
-soak: $(FULL) ## run the tests that take minutes
+soak: $(FULL) ## run the tests that take minutes, and grade classes of 100, 1,000 and 10,000
 	@$(BIN)/pytest -q -m soak $(ARGS)
+	@$(BIN)/python -m benchmarks.growth
 
 lint: $(LIGHT) ## check style and types
 	$(BIN)/ruff check

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.cards import Progress
 from autograder.evaluation import evaluate
@@ -14,6 +15,9 @@ from autograder.observe.session import Limits, Session
 from autograder.result import ExerciseResult
 from autograder.selfcheck import Key, load_key
 from autograder.submission import Chosen, Submission, choose, read
+
+if TYPE_CHECKING:
+    from autograder.observe.spawned import Spare
 
 # A student waits for this; an endless loop should not make them wait long.
 LIMITS = Limits(wall=10.0, total=60.0, cpu=60, memory=2048)
@@ -140,16 +144,19 @@ def check_folder(
     file: Path | None = None,
     timeout: float | None = None,
     explain: bool = True,
+    spare: Spare | None = None,
+    key: Key | None = None,
 ) -> SelfCheck:
     """Check a folder that holds an assignment, in a spawned process.
 
     names: exercises to check, all by default. file: the file to check instead of the one
     that would be graded. timeout: seconds for one case. explain: look for a small failing
-    input and the likely line of what is wrong. Raises KeyUnusable or Unreadable with a sentence.
+    input and the likely line of what is wrong. spare, key: from a check before. Raises
+    KeyUnusable or Unreadable with a sentence.
     """
-    from autograder.observe.spawned import SpawnedSession
+    from autograder.observe.spawned import Spare
 
-    key = load_key(folder)
+    key = key or load_key(folder)
     exercises = [spec.name for spec in key.specs]
     try:
         graded = chosen_in(folder, key)
@@ -174,8 +181,10 @@ def check_folder(
 
     limits = LIMITS if timeout is None else replace(LIMITS, wall=timeout)
 
+    processes = spare or Spare()
+
     def open_session(**own: int) -> Session:
-        return SpawnedSession(limits.for_exercise(**own), framework, folder)
+        return processes.open(limits.for_exercise(**own), framework, folder)
 
     finder = Finder(seconds=SELFCHECK_SECONDS, stored=key.small) if explain else None
     results = tuple(evaluate(chosen.submission, specs, open_session, finder=finder))

@@ -9,14 +9,17 @@ from pathlib import Path
 from rich.text import Text
 
 from autograder.files import Unreadable
+from autograder.observe.spawned import Spare
 from autograder.report.terminal import console, print_check, print_exercise
 from autograder.result import ExerciseResult
-from autograder.selfcheck import KeyUnusable
+from autograder.selfcheck import KEY_FILE, Key, KeyUnusable, load_key
 from autograder.student import SelfCheck, check_folder
 
 SUFFIXES = (".ipynb", ".py", ".safetensors")
 # Editors write a file in several steps: what comes within this many milliseconds is one save.
-STEP = 100
+STEP = 20
+# … and a burst of saves is waited for no longer than this.
+BURST = 400
 
 
 def watch_folder(
@@ -33,12 +36,13 @@ def watch_folder(
     out = console()
     last: SelfCheck | None = None
     passed = False
+    spare, keys = Spare(), _Keys(folder)
     try:
         for saved in _saves(folder):
             if saved:
                 out.rule(Text(f"saved at {time.strftime('%H:%M:%S')}"), style="dim")
             try:
-                outcome = check_folder(folder, names, file, timeout, explain)
+                outcome = check_folder(folder, names, file, timeout, explain, spare, keys.key())
             except (Unreadable, KeyUnusable) as problem:
                 out.print(Text(f"{problem}."))
                 passed = False
@@ -49,9 +53,31 @@ def watch_folder(
                     print_changes(last, outcome)
                 last, passed = outcome, outcome.passed
             out.print(Text("Waiting for you to save; Ctrl-C ends it.", style="dim"))
+            spare.prepare()
     except KeyboardInterrupt:
         out.print()
+    finally:
+        spare.close()
     return 0 if passed else 1
+
+
+class _Keys:
+    """The key of a folder, read again when its file has changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: tuple[tuple[int, int], Key] | None = None
+
+    def key(self) -> Key:
+        """The key as it is now. Raises KeyUnusable with a sentence."""
+        try:
+            about = (self._folder / KEY_FILE).stat()
+        except OSError:
+            return load_key(self._folder)  # which says what is wrong
+        stamp = (about.st_mtime_ns, about.st_size)
+        if self._known is None or self._known[0] != stamp:
+            self._known = (stamp, load_key(self._folder))
+        return self._known[1]
 
 
 def _saves(folder: Path) -> Iterator[bool]:
@@ -63,8 +89,8 @@ def _saves(folder: Path) -> Iterator[bool]:
 
     # one watcher from the beginning on: what is saved during a check is not missed
     seen = watch(
-        folder, watch_filter=counts, step=STEP, debounce=4 * STEP, recursive=False,
-        yield_on_timeout=True, rust_timeout=2 * STEP,
+        folder, watch_filter=counts, step=STEP, debounce=BURST, recursive=False,
+        yield_on_timeout=True, rust_timeout=BURST // 2,
     )  # fmt: skip
     next(seen)
     yield False

@@ -206,6 +206,41 @@ class SpawnedSession(Conversation):
         self._process.kill()
 
 
+class Spare:
+    """The next processes, started before they are needed: imports take longer than a check.
+
+    Each is for one submission, as others are; what waits has seen none. Two wait, since what
+    looks for the fault in a wrong exercise has a process of its own.
+    """
+
+    def __init__(self, count: int = 2) -> None:
+        self._count = count
+        self._like: tuple[Limits, str, Path | None] | None = None
+        self._waiting: list[SpawnedSession] = []
+
+    def open(self, limits: Limits, framework: str, folder: Path | None) -> SpawnedSession:
+        """One that waits, if it is like that, else a new one."""
+        wanted = (limits, framework, folder)
+        if self._like is None:
+            self._like = wanted
+        while self._waiting and wanted == self._like:
+            session = self._waiting.pop(0)
+            if not session._has_ended():
+                return session
+            session.close()
+        return SpawnedSession(limits, framework, folder)
+
+    def prepare(self) -> None:
+        """Start as many as are missing, like the first that was asked for."""
+        while self._like is not None and len(self._waiting) < self._count:
+            self._waiting.append(SpawnedSession(*self._like))
+
+    def close(self) -> None:
+        """End those that wait."""
+        while self._waiting:
+            self._waiting.pop().close()
+
+
 def _kill_marked(mark: str) -> None:
     """Kill what has left the group, as a daemon does: found by its environment, on Linux."""
     if sys.platform != "linux":

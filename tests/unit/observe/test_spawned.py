@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from autograder.observe.session import Refused, Stopped
-from autograder.observe.spawned import SpawnedSession
+from autograder.observe.session import Limits, Refused, Stopped
+from autograder.observe.spawned import Spare, SpawnedSession
 
 
 @pytest.fixture
@@ -259,3 +259,29 @@ def test_without_the_calls_of_linux(tmp_path):
     )
     assert ran.stderr.decode() == ""
     assert ran.stdout.decode().split() == ["timed_out", "crashed"]
+
+
+def test_spare_processes_are_used_once_and_only_by_their_like(tmp_path):
+    spare = Spare(2)
+    spare.prepare()  # nothing is known yet of what will be asked for
+    first = spare.open(Limits(), "numpy", tmp_path)
+    spare.prepare()
+    waiting = list(spare._waiting)
+    assert len(waiting) == 2 and first not in waiting
+    of_another_kind = spare.open(Limits(memory=100), "numpy", tmp_path)
+    assert spare._waiting == waiting  # they go on waiting for their like
+    waiting[0]._process.kill()
+    while not waiting[0]._has_ended():
+        time.sleep(0.005)
+    alive = spare.open(Limits(), "numpy", tmp_path)
+    assert alive is waiting[1]  # one that has ended is of no use
+    assert alive.load([{"source": "x = 1", "line": 1, "cell": "", "binds": []}], {}) == [None]
+    fresh = spare.open(Limits(), "numpy", tmp_path)
+    assert fresh not in (first, *waiting)
+    spare.prepare()
+    last = list(spare._waiting)
+    spare.close()
+    spare.close()
+    assert all(session._process.poll() is not None for session in last)
+    for session in (first, of_another_kind, alive, fresh):
+        session.close()
