@@ -29,7 +29,7 @@ test: $(FULL) ## run the tests, except the long ones
 
 soak: $(FULL) ## run the tests that take minutes, and grade classes of 100, 1,000 and 10,000
 	@$(BIN)/pytest -q -m soak $(ARGS)
-	@$(BIN)/python -m benchmarks.growth
+	@$(if $(ARGS),,$(BIN)/python -m benchmarks.growth)
 
 lint: $(LIGHT) ## check style and types
 	$(BIN)/ruff check

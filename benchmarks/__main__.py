@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 
-from benchmarks import table
-from benchmarks.course import PS, SEED, make_class
+from benchmarks import repeating, saving, table
+from benchmarks.course import PS, SEED, Class, make_class
 from benchmarks.graders import Grader, figures, ratios
 from benchmarks.otter import Otter, otter_command
 from benchmarks.ours import Ours, Parts, take_apart
@@ -62,6 +63,8 @@ def kept(found: dict[str, Any]) -> list[bool]:
     return [
         *(ratio["ratio"] >= ratio["target"] for ratio in found["ratios"]),
         found["over_floor"] <= found["most_over_floor"],
+        *(save["median_ms"] <= save["most_ms"] for save in found["saves"].values()),
+        *(repeat["kept"] for repeat in found["repeated"]),
     ]
 
 
@@ -90,6 +93,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="COMMAND",
         help="the command otter of an environment with otter-grader, PyTorch and "
         "attention-autograder (by default, that on PATH or beside this Python)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="the table alone: no self-check, no repeated run"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE too")
     return parser.parse_args(arguments)
@@ -149,6 +155,8 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "ratios": ratios(graders),
         "over_floor": sum(parts["each_ms"].values()) / parts["floor_ms"],
         "most_over_floor": MOST_OVER_FLOOR,
+        "saves": {} if options.quick else _saves(folder),
+        "repeated": [] if options.quick else [_repeated(class_, folder, options.workers)],
         "memory": f"{unit()}, summed over the process tree every {INTERVAL * 1000:g} ms",
         "parts": parts,
         "machine": {
@@ -159,6 +167,32 @@ def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
             "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
         },
+    }
+
+
+def _saves(folder: Path) -> dict[str, Any]:
+    found = {}
+    for name, most in saving.MOST.items():
+        times = saving.latencies(name, folder / "saving" / name, 10)
+        found[name] = {
+            "median_ms": round(median(times), 1),
+            "most_ms": most,
+            "all_ms": [round(ms) for ms in times],
+        }
+    return found
+
+
+def _repeated(class_: Class, folder: Path, workers: int) -> dict[str, Any]:
+    run = repeating.repeated(class_, folder / "repeating", workers)
+    most = repeating.MOST_SECONDS
+    return {
+        "submissions": class_.size,
+        "seconds": [round(seconds, 2) for seconds in run.seconds],
+        "observed": run.observed,
+        "most_seconds": most,
+        "kept": run.seconds[1] <= most
+        and run.observed[1].startswith("nothing")
+        and run.observed[2].count(",") == 0,
     }
 
 

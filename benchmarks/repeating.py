@@ -34,7 +34,7 @@ def repeated(class_: Class, folder: Path, workers: int) -> Repeated:
     changed.write_text(changed.read_text("utf-8") + "\n# a remark\n", "utf-8")
     runs.append(_grade(class_, course, workers))
     found = [re.search(r"Observed: (.*)\.", run.output) for run in runs]
-    first, second, third = (match[1] if match else "?" for match in found)
+    first, second, third = (match[1].partition(";")[0] if match else "?" for match in found)
     times = [run.seconds for run in runs]
     return Repeated((times[0], times[1], times[2]), (first, second, third))
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from statistics import median
 
 from autograder import stubs
 from autograder.pack import load_pack
@@ -62,11 +61,6 @@ def latencies(assignment: str, folder: Path, saves: int) -> list[float]:
         finally:
             process.kill()
     return found
-
-
-def typical(times: list[float]) -> float:
-    """The median."""
-    return median(times)
 
 
 def _read_until_waiting(descriptor: int) -> None:

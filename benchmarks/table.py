@@ -75,6 +75,20 @@ def _show_parts(out: Console, found: dict[str, Any]) -> None:
         f"Ours is {found['over_floor']:.2f} times the floor (promised: at most {most:g}; "
         f"{_verdict(found['over_floor'] <= most)})."
     )
+    for name, save in found["saves"].items():
+        out.print(
+            f"autograder check --watch, {name}, from save to verdict: {save['median_ms']:.0f} ms, "
+            f"the median of {len(save['all_ms'])} (promised: at most {save['most_ms']:g} ms; "
+            f"{_verdict(save['median_ms'] <= save['most_ms'])})."
+        )
+    for repeat in found["repeated"]:
+        first, again, changed = repeat["seconds"]
+        out.print(
+            f"{repeat['submissions']} submissions graded with a journal in {first:.1f} s; again, "
+            f"unchanged, in {again:.2f} s, observed: {repeat['observed'][1]} (promised: at most "
+            f"{repeat['most_seconds']:g} s, {_verdict(repeat['kept'])}); with one exercise changed "
+            f"in {changed:.1f} s, observed: {repeat['observed'][2]}."
+        )
     once = ", ".join(f"{name} {ms:g} ms" for name, ms in parts["once_ms"].items())
     out.print(f"Once a run, beside the start of Python: {once}.")
 

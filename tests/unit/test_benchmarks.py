@@ -6,7 +6,7 @@ import pytest
 
 from autograder.quiz import STUDENT_ID
 from benchmarks import __main__ as benchmarks
-from benchmarks import counterexamples
+from benchmarks import counterexamples, growth
 from benchmarks.graders import ratios
 
 PS1 = "ps1_numpy_attention"
@@ -15,6 +15,7 @@ PS1 = "ps1_numpy_attention"
 def test_two_submissions_with_ours_only(tmp_path, capsys):
     figures_file = tmp_path / "latest.json"
     arguments = ["--assignment", PS1, "--submissions", "2", "--others", "0", "--workers", "1"]
+    arguments.append("--quick")
     assert benchmarks.main([*arguments, "--json", str(figures_file)]) == 0
     figures = json.loads(figures_file.read_text("utf-8"))
     assert figures["submissions"] == 2
@@ -60,7 +61,7 @@ def _grader(title, seconds, wrong=()):
     }  # fmt: skip
 
 
-def _status(monkeypatch, graders, over_floor=2.0):
+def _status(monkeypatch, graders, over_floor=2.0, *, save=90.0, repeat=True):
     figures = {
         "assignment": "ps",
         "isolation": "strong",
@@ -69,6 +70,16 @@ def _status(monkeypatch, graders, over_floor=2.0):
         "ratios": ratios(graders),
         "over_floor": over_floor,
         "most_over_floor": benchmarks.MOST_OVER_FLOOR,
+        "saves": {"ps1": {"median_ms": save, "most_ms": 150.0, "all_ms": [save]}},
+        "repeated": [
+            {
+                "submissions": 10,
+                "seconds": [3.0, 1.0, 2.0],
+                "observed": ["a 10", "nothing", "a 10"],
+                "most_seconds": 3.0,
+                "kept": repeat,
+            }
+        ],
         "memory": "PSS",
         "parts": {"once_ms": {}, "each_ms": {}, "floor_ms": 1.0, "judged_ms": 1.5},
         "machine": {},
@@ -88,6 +99,20 @@ def test_a_promise_that_is_not_kept_ends_with_1(monkeypatch, capsys):
     ours = {"ours": _grader("ours", 0.01)}
     assert _status(monkeypatch, ours, benchmarks.MOST_OVER_FLOOR) == 0
     assert _status(monkeypatch, ours, benchmarks.MOST_OVER_FLOOR + 0.1) == 1
+
+
+def test_saves_and_repeated_runs_are_promised_too(monkeypatch, capsys):
+    ours = {"ours": _grader("ours", 0.01)}
+    assert _status(monkeypatch, ours) == 0
+    assert _status(monkeypatch, ours, save=150.1) == 1
+    assert _status(monkeypatch, ours, repeat=False) == 1
+
+
+def test_growth_is_told_by_time_and_by_memory():
+    small = growth.Grown(100, 20.0, 10.0, 300.0)
+    assert growth.faults([small, growth.Grown(1000, 22.9, 99.0, 303.0)]) == []
+    assert "1.16 times" in growth.faults([small, growth.Grown(1000, 23.2, 11.0, 300.0)])[0]
+    assert "KiB each" in growth.faults([small, growth.Grown(1000, 20.0, 10.0, 330.0)])[0]
 
 
 def test_wrong_scores_cannot_be_compared(monkeypatch, capsys):
