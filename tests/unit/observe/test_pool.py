@@ -1,6 +1,7 @@
 """The trusted side: answers, several at a time, and nothing left behind."""
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,8 +14,10 @@ if sys.platform != "linux":
     pytest.skip("the sandbox exists on Linux only", allow_module_level=True)
 
 from autograder.observe.pool import ZygotePool
-from autograder.observe.protocol import Array
+from autograder.observe.protocol import Array, Prepared
 from autograder.observe.session import Limits, Refused, Stopped
+from autograder.program import Call, Program
+from autograder.wire import program_to_wire
 from tests.unit.observe.processes import children_of, wait_until
 
 ASKS = "def attempt(x):\n    return softmax(x) + 1\n"
@@ -146,3 +149,47 @@ class TestPool:
                 observe.good(session)
             assert len(pool._zygotes[0]._ended) + len(pool._zygotes[0]._forgotten) <= 2
         assert not os.path.exists(f"/proc/{zygote}")
+
+
+def test_programs_sent_ahead_are_answered_in_order_and_end_with_the_child(pool):
+    """What was sent ahead of a crash is not lost on the grader: it knows which one it was."""
+    source = "import os\ndef add(x):\n    if x == 3:\n        os._exit(7)\n    return x + 1"
+    programs = [
+        Prepared(program_to_wire(Program((Call("add", (number,)),)))) for number in (1, 2, 3, 4)
+    ]
+    with pool.session(Limits(wall=20.0)) as session:
+        loaded = session.load([{"source": source, "line": 1, "cell": "c", "binds": ["add"]}], {})
+        assert loaded == [None]
+        session.ahead(programs)
+        assert session.run(programs[0])[0]["value"] == 2
+        assert session.run(programs[1])[0]["value"] == 3
+        for program in programs[2:]:
+            with pytest.raises(Stopped, match="exit code 7") as caught:
+                session.run(program)
+            assert caught.value.reason == "crashed"
+
+
+def test_another_program_than_the_one_sent_ahead_is_a_mistake_of_ours(pool):
+    programs = [Prepared(program_to_wire(Program((Call("abs", (n,)),)))) for n in (1, 2)]
+    with pool.session(Limits()) as session:
+        session.load([], {})
+        session.ahead(programs)
+        with pytest.raises(RuntimeError, match="sent ahead"):
+            session.run(programs[1])
+
+
+def test_memory_is_gathered_in_huge_pages_where_the_kernel_can():
+    code = """
+import mmap, sys
+from autograder.observe import kernel
+kept = mmap.mmap(-1, 16 << 20, flags=mmap.MAP_PRIVATE)
+kept.write(b"x" * (16 << 20))
+gathered = kernel.gather_pages()
+huge = sum(
+    int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if "AnonHuge" in line
+)
+assert huge >= gathered * 1024, (huge, gathered)
+assert kept[:4] == b"xxxx" and kept[-4:] == b"xxxx"
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
