@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import json
 import shutil
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from autograder import build, stubs
@@ -21,6 +24,15 @@ OWN = "OWN_ANSWER_OF_{}"  # until it is known whose
 
 def make_course(root: Path) -> Path:
     """The repository's configuration and first assignment in a folder of its own."""
+    return Path(shutil.copytree(_built_course(), root, dirs_exist_ok=True))
+
+
+@cache
+def _built_course() -> Path:
+    """Built once in a process, for seconds; what is built does not depend on where it lies."""
+    folder = Path(tempfile.mkdtemp(prefix="autograder-course-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    root = folder / "course"
     (root / "source" / PS1).mkdir(parents=True)
     shutil.copy(REPOSITORY / "nbgrader_config.py", root)
     shutil.copytree(
