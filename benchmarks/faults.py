@@ -147,7 +147,7 @@ def implementations(ps: str, assignment: Assignment, folder: Path) -> Iterator[W
         wrong = None if student.entry.right else student.entry.is_wrong_at
         yield Work(group, str(student), submission, student.exercise, wrong)
     pack = assignment.pack
-    header = import_module(f"tests.students.{ps}.companions").header
+    header = "import numpy as np\n" + import_module(f"tests.students.{ps}.companions").header
     right = {name: student_code(source, name, name) for name, source in pack.sources.items()}
     for name, exercise in pack.exercises.items():
         known = [(m.name, m.implementation.__name__, True) for m in exercise.misconceptions]
