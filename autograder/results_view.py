@@ -66,7 +66,8 @@ def _stacked(items: Sequence[Any]) -> Part | None:
     ]
     if len(arrays) < len(rows) or len({array.shape for array in arrays}) > 1:
         return None
-    stacked = np.asarray(arrays)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, which only hostile code hands over
+        stacked = np.asarray(arrays)
     return Part(stacked, stacked.dtype.name, stacked.shape, "list")
 
 

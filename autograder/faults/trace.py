@@ -67,7 +67,9 @@ def _read(plain: Any) -> Record | None:
         return None
     if not isinstance(value, Array) or value.data is None or value.data.dtype.kind not in "biuf":
         return None
-    return Record(cell, line, function, name, np.asarray(value.data, dtype=np.float64))
+    with np.errstate(invalid="ignore"):  # a signalling NaN, which only hostile code hands over
+        numbers = np.asarray(value.data, dtype=np.float64)
+    return Record(cell, line, function, name, numbers)
 
 
 # --- matching ----------------------------------------------------------------------------

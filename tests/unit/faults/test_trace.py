@@ -218,6 +218,14 @@ class TestReading:
                   "value": protocol.array_from_numpy(np.ones(2))}  # fmt: skip
         assert len(read_trace({"trace": [record] * 1000})) == MOST_RECORDS
 
+    def test_a_signalling_nan_is_read_in_silence(self):
+        """Whose conversion NumPy warns of: the warning would reach the instructor's terminal."""
+        signalling = np.array([0x7F800001, 0x3F800000], dtype=np.uint32).view(np.float32)
+        record = {"cell": "", "line": 1, "function": "f", "name": "x",
+                  "value": protocol.array_from_numpy(signalling)}  # fmt: skip
+        (read,) = read_trace({"trace": [record]})
+        assert np.isnan(read.values[0]) and read.values[1] == 1.0
+
 
 class TestMatching:
     @given(st.permutations(range(3)), st.integers(0, 100))
