@@ -304,7 +304,8 @@ class TestDeaths:
         cluster.work = cancelled
         assert outcomes(over(cluster, made)) == dict.fromkeys(made[2], "graded")
 
-    def test_when_nobody_is_left(self, made):
+    def test_when_nobody_is_left(self, made, monkeypatch):
+        monkeypatch.setattr(stream, "PATIENCE", 0.0)  # the second look is too late
         cluster = Cluster(made[1], addresses=("a",))
         cluster.kill = cluster.tasks.pop
         cluster.script = {2: "a"}
