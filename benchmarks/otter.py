@@ -12,6 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from autograder.selfcheck import KEY_FILE
 from benchmarks.course import ROOT, Class
 from benchmarks.processes import Measured, measure
 
@@ -62,7 +63,10 @@ class Otter:
         self._points = _exercise_points(class_.assignment)
         for name, points in self._points.items():
             (tests / f"{name}.py").write_text(_TEST.format(name=name, points=points), "utf-8")
-        self._otter("generate", "-t", "tests", "-o", "autograder.zip", "--no-environment")
+        # `otter run` copies the notebook away from what lies beside it, but brings such files
+        shutil.copy(ROOT / "assignments" / class_.assignment / KEY_FILE, folder)
+        options = ["-t", "tests", "-o", "autograder.zip", "--no-environment"]
+        self._otter("generate", *options, KEY_FILE)
 
     def grade(self) -> Measured:
         """One command for each notebook, as it works without containers."""
@@ -74,8 +78,6 @@ class Otter:
             folder.mkdir(parents=True, exist_ok=True)
             name = f"{self._class.assignment}.ipynb"
             shutil.copy(self._class.submitted / student / self._class.assignment / name, folder)
-            key = ROOT / "assignments" / self._class.assignment / "selfcheck.safetensors"
-            shutil.copy(key, folder)
             archive = str(self._folder / "autograder.zip")
             command = [self._command, "run", "--no-logo", "-a", archive, "-o", ".", name]
             todo.append({"command": command, "folder": str(folder)})
