@@ -140,7 +140,8 @@ frame(
 frame(
     "half a message",
     "Announces a megabyte, sends half of it and waits.",
-    "write(header(up('frame', 'nonce').nonce, 12, 1 << 20) + bytes(1 << 19))\nos.read(3, 1)",
+    "write(header(up('frame', 'nonce').nonce, 12, 1 << 20) + bytes(1 << 19))\n"
+    "while True:\n    os.read(3, 1)",  # all that was sent ahead, then it waits
     TIMED_OUT,
 )
 frame(
