@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from autograder.equal_answers import EqualAnswers
 from autograder.numerics import Bound
 from autograder.observe.protocol import Prepared
 from autograder.program import Observed, Program
@@ -231,6 +232,11 @@ class ExerciseSpec:
     limits: ExerciseLimits = ExerciseLimits()
     show_edits: bool = False
     stub_fingerprint: str = ""
+
+    @cached_property
+    def equal_answers(self) -> EqualAnswers:
+        """What was judged in this run, by the bytes of the answers."""
+        return EqualAnswers()
 
     def mistake(self, name: str) -> KnownMistake:
         """The known mistake called `name`; KeyError when there is none."""

@@ -93,6 +93,7 @@ class TimedSession:
 
     def __init__(self, session: Session, clock: Clock) -> None:
         self._session = session
+        self._replying: Any = session  # those of a pool are
         self._clock = clock
 
     def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
@@ -101,6 +102,13 @@ class TimedSession:
 
     def run(self, program: dict[str, Any], answer: Answer | None = None) -> Any:
         return self._clock.timed("calls", self._session.run, program, answer)
+
+    def reply_to(self, program: dict[str, Any]) -> bytes:
+        found: bytes = self._clock.timed("calls", self._replying.reply_to, program)
+        return found
+
+    def read(self, reply: bytes) -> list[Any]:
+        return self._replying.read(reply)
 
     def close(self) -> None:
         self._clock.timed("close", self._session.close)

@@ -17,6 +17,9 @@ import pytest
 
 from autograder.later import postpone
 
+# Before anything imports PyTorch: its threads would wait for each other, spinning, on the cores
+# of the other test process. Commands of ours set it for themselves.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 postpone()  # many tests import nbformat
 FORBID_SKIPS = os.environ.get("AUTOGRADER_FORBID_SKIPS") == "1"
 

@@ -178,21 +178,36 @@ class Conversation(abc.ABC):
     def load(self, statements: Sequence[dict[str, Any]], options: dict[str, Any]) -> list[Any]:
         """Execute the statements in order; for each None or the exception it raised."""
         body = {"statements": list(statements), "options": options}
-        outcomes = self._request(protocol.LOAD, protocol.LOADED, body, None)
+        outcomes = self.read(self._request(protocol.LOAD, protocol.LOADED, body, None))
         if len(outcomes) != len(statements):
             raise self._stop(_not_the_worker())
         return outcomes
 
     def run(self, program: dict[str, Any], answer: Answer | None = None) -> list[Any]:
         """Run a program in plain form; the outcome of each step in plain form."""
-        return self._request(protocol.RUN, protocol.OBSERVED, program, answer)
+        return self.read(self._request(protocol.RUN, protocol.OBSERVED, program, answer))
+
+    def reply_to(self, program: dict[str, Any]) -> bytes:
+        """Run a program; its reply as it came, for `read`, in this order or any other."""
+        return self._request(protocol.RUN, protocol.OBSERVED, program, None)
+
+    def read(self, reply: bytes) -> list[Any]:
+        """The outcomes in plain form; Stopped, also for all that follows, where it has none."""
+        try:
+            outcomes = protocol.decode(reply)
+        except ProtocolError as fault:
+            raise self._stop(_not_the_worker(str(fault))) from None
+        if not isinstance(outcomes, list):
+            raise self._stop(_not_the_worker())
+        self._name_limits(outcomes)
+        return outcomes
 
     def try_each(self, request: dict[str, Any]) -> list[Any]:
         """Variants of some statements, each executed and the program run: see `worker.try_each`.
 
         Returns, for each, its outcomes in plain form or None, and then what was spent.
         """
-        results = self._request(protocol.TRY, protocol.TRIED, request, None)
+        results = self.read(self._request(protocol.TRY, protocol.TRIED, request, None))
         if len(results) != len(request["trials"]) + 1:
             raise self._stop(_not_the_worker())
         return results
@@ -210,7 +225,8 @@ class Conversation(abc.ABC):
 
     # --- one request ------------------------------------------------------------------
 
-    def _request(self, kind: int, expected: int, value: Any, answer: Answer | None) -> list[Any]:
+    def _request(self, kind: int, expected: int, value: Any, answer: Answer | None) -> bytes:
+        """The body of the reply, of the expected kind and not looked into."""
         if self._stopped is not None:
             raise self._stopped
         # a TypeError here is a mistake of the caller
@@ -230,11 +246,9 @@ class Conversation(abc.ABC):
             reply = self._converse(out, nonce, answer)
             if reply.kind == protocol.REFUSED:
                 raise Stopped("crashed", _text(protocol.decode(reply.body)))
-            outcomes = protocol.decode(reply.body) if reply.kind == expected else None
-            if not isinstance(outcomes, list):
+            if reply.kind != expected:
                 raise _not_the_worker()
-            self._name_limits(outcomes)
-            return outcomes
+            return reply.body
         except Stopped as stopped:
             raise self._stop(stopped) from None
         except ProtocolError as fault:

@@ -16,7 +16,7 @@ import secrets
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,11 +113,19 @@ def read_frame(read: Callable[[int], bytes], limit: int) -> Frame:
 
 def array_from_numpy(value: Any, framework: str = "numpy", requires_grad: bool = False) -> Array:
     """Describe a NumPy array; TypeError for dtypes that may not cross (object, text …)."""
-    name = value.dtype.name
+    name, little = _little(value.dtype)
     if name not in _CODES:
         raise TypeError(f"arrays of dtype {name} cannot be compared")
-    little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False)
-    return Array(name, tuple(value.shape), little.reshape(value.shape), framework, requires_grad)
+    if value.dtype is not little or not value.flags.c_contiguous:
+        value = np.ascontiguousarray(value).astype(little, copy=False).reshape(value.shape)
+    return Array(name, tuple(value.shape), value, framework, requires_grad)
+
+
+@lru_cache(maxsize=64)
+def _little(dtype: np.dtype[Any]) -> tuple[str, np.dtype[Any]]:
+    """A dtype's name, and the same dtype with the lowest byte first, which is how it crosses."""
+    little = dtype.newbyteorder("<")
+    return dtype.name, dtype if little == dtype else little
 
 
 class Prepared(dict[str, Any]):

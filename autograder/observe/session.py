@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 StopReason = Literal["timed_out", "out_of_memory", "crashed", "infrastructure"]
 
@@ -105,3 +105,14 @@ class Session(Protocol):
 
     def close(self) -> None:
         """End the process and free what it held. May be called twice."""
+
+
+@runtime_checkable
+class Replying(Protocol):
+    """A session whose replies can be had as they came, and read later or never."""
+
+    def reply_to(self, program: dict[str, Any]) -> bytes:
+        """Run a program; the bytes of the reply. Raises Stopped."""
+
+    def read(self, reply: bytes) -> list[Any]:
+        """The outcome of each step (plain form). Raises Stopped where it is no reply."""

@@ -8,6 +8,7 @@ that a submission may have written, except `__str__` of an exception that it rai
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -207,20 +208,32 @@ def _describe_tensor(value: Any, budget: Budget) -> Any:
         with torch._C.DisableTorchFunctionSubclass():  # or a subclass would be asked
             plain = torch.Tensor.detach(value)
             grad = bool(torch.Tensor.requires_grad.__get__(value))
-            name = str(plain.dtype).removeprefix("torch.")
-            shape = tuple(int(size) for size in plain.shape)
+            name = _torch_name(plain.dtype)
+            shape = tuple(map(int, plain.shape))
             if name not in DTYPES or plain.layout is not torch.strided:
                 return Opaque(f"tensor of dtype {name} and layout {plain.layout}")
             if len(shape) > MAX_DIMENSIONS:
                 return Opaque(f"tensor with {len(shape)} axes")
             if not budget.take(plain.numel() * plain.element_size()):
                 return Array(name, shape, None, "torch", grad)
-            plain = plain.cpu().resolve_conj().resolve_neg()
-            if plain.dtype == torch.bfloat16:
-                return Array(name, shape, plain.to(torch.float32).numpy().copy(), "torch", grad)
-            return array_from_numpy(plain.numpy().copy(), "torch", grad)
+            if name == "bfloat16":
+                wide = plain.cpu().to(torch.float32)
+                return Array(name, shape, wide.numpy().copy(), "torch", grad)
+            return array_from_numpy(_as_numpy(plain).copy(), "torch", grad)
     except (TypeError, RuntimeError, ValueError, AttributeError):
         return Opaque(type_name(value))
+
+
+@functools.lru_cache(maxsize=64)
+def _torch_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _as_numpy(tensor: Any) -> Any:
+    try:
+        return tensor.numpy()
+    except (TypeError, RuntimeError):  # on another device, conjugated or negated when it is read
+        return tensor.cpu().resolve_conj().resolve_neg().numpy()
 
 
 def _describe_items(items: Any, budget: Budget, depth: int, kind: str) -> Any:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 import tempfile
+import types
 from collections.abc import Iterable
+from typing import Any
 
 # What submissions import all the time; loaded here, it costs a child nothing.
 _WARM = (
@@ -38,6 +41,7 @@ def warm_up(framework: str, packages: Iterable[str]) -> None:
 def _torch() -> None:
     import torch
 
+    _leave_out_the_compiler()
     # Before any parallel work: children of a process with a live OpenMP pool hang.
     torch.set_num_threads(1)
     with contextlib.ExitStack() as stack:
@@ -52,6 +56,43 @@ def _torch() -> None:
     tempfile.tempdir = None
     # libgomp ends the process when it cannot start a thread: asking for more does nothing.
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None
+
+
+def _leave_out_the_compiler() -> None:
+    """PyTorch without torch.compile, which hands back what it is given, as right uncompiled.
+
+    It writes files and starts processes, so it cannot work in a child. Optimizers and jacobians
+    would import it all the same, only to say that they are not to be compiled: as much processor
+    time and half as much memory again as PyTorch itself takes. What asks for more of it than
+    that gets the real one, which can be imported in a child too.
+    """
+    import torch
+
+    name = "torch._dynamo"
+
+    def same(function: Any = None, *options: Any, **named: Any) -> Any:
+        return function if function is not None else lambda function: function
+
+    def of_the_real_one(attribute: str) -> Any:
+        if attribute.startswith("__") and attribute != "__path__":
+            raise AttributeError(attribute)
+        if sys.modules.get(name) is compiler:
+            del sys.modules[name]
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"  # a folder that need not be made
+        return getattr(importlib.import_module(name), attribute)
+
+    compiler = types.ModuleType(name)
+    vars(compiler).update(
+        __getattr__=of_the_real_one,
+        disable=same,
+        disallow_in_graph=same,
+        graph_break=lambda *message, **named: None,
+        is_compiling=lambda: False,
+        compiled_autograd=types.SimpleNamespace(_disable=contextlib.nullcontext),
+    )
+    sys.modules[name] = torch._dynamo = compiler
+    torch.compile = same
+    torch.nn.Module.compile = lambda module, *options, **named: None
 
 
 def _matplotlib() -> None:

@@ -39,11 +39,16 @@ def _snapshot_array(array: Any) -> Changed:
 def _snapshot_tensor(tensor: Any) -> Changed:
     import torch
 
-    def bits() -> Any:
-        return tensor.detach().reshape(-1).view(torch.uint8).clone()
+    def bits() -> bytes:
+        plain = torch.Tensor.detach(tensor)
+        try:
+            found: bytes = plain.numpy().tobytes()
+        except (TypeError, RuntimeError):  # NumPy has no bfloat16
+            found = plain.reshape(-1).view(torch.uint8).numpy().tobytes()
+        return found
 
     shape, dtype, before = tensor.shape, tensor.dtype, bits()
-    return lambda: tensor.shape != shape or tensor.dtype != dtype or not torch.equal(bits(), before)
+    return lambda: tensor.shape != shape or tensor.dtype != dtype or bits() != before
 
 
 def _snapshot_container(container: Any) -> Changed:
@@ -122,15 +127,20 @@ def _torch_modes() -> Any:
         def __init__(self, names: Mapping[str, str], note: Note) -> None:
             super().__init__()
             self.names, self.note = names, note
+            self.told: dict[Any, str | None] = {}  # by function, since most are called often
 
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            # an operator's overload calls itself softmax.int
-            told = self.names.get(getattr(function, "__name__", "").partition(".")[0])
+            try:
+                told = self.told[function]
+            except KeyError:
+                # an operator's overload calls itself softmax.int
+                name = getattr(function, "__name__", "").partition(".")[0]
+                told = self.told[function] = self.names.get(name)
             if told is not None:
                 self.note(told)
-            return function(*args, **(kwargs or {}))
+            return function(*args, **kwargs) if kwargs else function(*args)
 
     class Operators(TorchDispatchMode):  # type: ignore[misc]
         @classmethod

@@ -66,7 +66,11 @@ class OnlyAllowed(importlib.abc.MetaPathFinder):
         """Leave what is allowed to the finders after this one."""
         top = fullname.partition(".")[0]
         # how this Python was built: a module of the standard library whose name varies
-        if top not in self.allowed and not top.startswith("_sysconfigdata"):
+        if top in self.allowed or top.startswith("_sysconfigdata"):
+            return
+        # a library that only asks whether another is installed expects no exception
+        asked_by = sys._getframe(2).f_globals.get("__name__")
+        if asked_by != "importlib.util":
             raise ModuleNotFoundError(
                 f"No module named {fullname!r} (a submission may import the standard library "
                 f"and {self.named})",

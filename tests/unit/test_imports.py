@@ -27,6 +27,7 @@ ORDER = [
     "program",
     "wire",
     "observe.inprocess",
+    "equal_answers",
     "specification",
     "signature",
     "limits",

@@ -179,15 +179,15 @@ class TestEvaluation:
 
         def open_session():
             session = pool.session(Limits(wall=5.0))
-            run = session.run
+            reply_to = session.reply_to
 
-            def harmed(program, answer=None):
+            def harmed(program):
                 if left[0] > 0:
                     left[0] -= 1
                     harm(pool)
-                return run(program, answer)
+                return reply_to(program)
 
-            session.run = harmed
+            session.reply_to = harmed
             return session
 
         (result,) = evaluate(drawn.choose(folder).submission, drawn.specs, open_session)
