@@ -37,13 +37,17 @@ class Diagnosis:
 
 
 def diagnose(
-    spec: ExerciseSpec, observations: Mapping[str, CaseOutcome], failing: Sequence[str]
+    spec: ExerciseSpec,
+    observations: Mapping[str, CaseOutcome],
+    failing: Sequence[str],
+    *,
+    with_pairs: bool = True,
 ) -> Diagnosis:
     """The misconceptions that explain a failed exercise; none when none do.
 
-    One that matches every case wins; then two that do together. When a student's variation
-    of a mistake parts from ours on some unusual input, one that matches more than half of the
-    failing cases, and is contradicted by no separating case, is named too. That exceptions
+    One that matches every case wins; then, with_pairs, two that do together. When a student's
+    variation of a mistake parts from ours on some unusual input, one that matches more than half
+    of the failing cases, and is contradicted by no separating case, is named too. That exceptions
     are of one type is no evidence alone: somewhere values, or a message, have to be equal.
     """
     best = Diagnosis()
@@ -60,7 +64,7 @@ def diagnose(
             best = found
     if best.names and best.matching == len(failing):
         return best
-    return _pair(seen, failing) or best
+    return (_pair(seen, failing) if with_pairs else None) or best
 
 
 def _pair(seen: Seen, failing: Sequence[str]) -> Diagnosis | None:

@@ -41,9 +41,12 @@ class EqualAnswers:
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, replies: Sequence[bytes]) -> tuple[bytes, Judged | None]:
-        """Under what these replies are kept, and what was judged of them before."""
-        key = _digest(replies)
+    def get(self, replies: Sequence[bytes], with_pairs: bool = True) -> tuple[bytes, Judged | None]:
+        """Under what these replies are kept, and what was judged of them before.
+
+        with_pairs: as they are judged, see `judge`.
+        """
+        key = _digest(replies) + bytes([with_pairs])
         with self._lock:
             found = self._known.get(key)
             if found is not None:

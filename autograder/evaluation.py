@@ -47,25 +47,33 @@ def evaluate(
         else:
             results[spec.name] = early
     timed = _sharing_time(open_session)
-    sliced = Pass(submission, timed)
+    follow = FollowThrough(submission, references or {}, timed, open_session)
+
+    def is_followed(spec: ExerciseSpec, found: Mapping[str, ExerciseResult]) -> bool:
+        return bool(follow.parts(spec, {**results, **found}))
+
+    sliced = Pass(submission, timed, is_followed=is_followed)
     results.update(sliced.run(observable))
-    raised = dict(sliced.raised)
+    raised, unpaired = dict(sliced.raised), dict(sliced.unpaired)
     again = [spec for spec in observable if sliced.may_lack_something(spec)]
     if again:
         # something outside the slice was needed: run the cells in order, as a kernel would
-        whole = Pass(submission, timed, whole=True)
+        whole = Pass(submission, timed, whole=True, is_followed=is_followed)
         for name, result in whole.run(again).items():
             if _tells_more(result, results[name]):
                 results[name] = result
                 raised[name] = whole.raised.get(name)
+                unpaired.pop(name, None)
+                if name in whole.unpaired:
+                    unpaired[name] = whole.unpaired[name]
     followed: set[str] = set()
-    if references:
-        follow = FollowThrough(submission, references, timed, open_session)
-        for spec in todo:
-            found = follow(spec, results, whole_too=spec in again)
-            if found is not None:
-                results[spec.name] = found
-                followed.add(spec.name)
+    for spec in todo:
+        found = follow(spec, results, whole_too=spec in again)
+        if found is not None:
+            results[spec.name] = found
+            followed.add(spec.name)
+        elif spec.name in unpaired and may_be_a_part(results[spec.name]):
+            results[spec.name] = unpaired[spec.name]()
     stands = followed | set(known or ())
     found_all = [
         results[spec.name]

@@ -51,11 +51,7 @@ class FollowThrough:
         when what the exercise depends on is not enough.
         """
         first = results[spec.name]
-        parts = [
-            name
-            for name in spec.needs
-            if name in self._references and name in results and not _is_right(results[name])
-        ]
+        parts = self.parts(spec, results)
         if not parts or first.outcome not in _MAY_BE_A_PART:
             return None
         if self._submission.uses(spec.name, spec.forbids, parts) is not None:
@@ -65,6 +61,14 @@ class FollowThrough:
             if found is not None:
                 return found
         return None
+
+    def parts(self, spec: ExerciseSpec, results: Mapping[str, ExerciseResult]) -> list[str]:
+        """The parts of an exercise that would be answered for it, as they are not right."""
+        return [
+            name
+            for name in spec.needs
+            if name in self._references and name in results and not _is_right(results[name])
+        ]
 
     def _observe(
         self, spec: ExerciseSpec, first: ExerciseResult, parts: Sequence[str], whole: bool

@@ -64,9 +64,12 @@ def check_names(spec: ExerciseSpec) -> tuple[str, ...]:
     return (RUNS, TYPE, SHAPE, *dtype, FINITE, *own, VALUES, *middle, UNTOUCHED)
 
 
-def judge(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> ExerciseResult:
+def judge(
+    spec: ExerciseSpec, observations: Mapping[str, CaseOutcome], *, with_pairs: bool = True
+) -> ExerciseResult:
     """The result of one exercise.
 
+    with_pairs: whether two misconceptions together may be the cause, which takes long to find.
     Cases after the one that ended the session need not be observed; to pass, all must be.
     Raises nothing on any observation, since what a submission returned can be anything. A
     check of the author's that raises is a PackFault.
@@ -95,7 +98,7 @@ def judge(spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> Exerci
     found = Diagnosis()
     if fault.outcome not in ("missing", "forbidden"):
         # a limit too: the cases before it may say why it was met
-        found = diagnose(spec, observations, tuple(faults))
+        found = diagnose(spec, observations, tuple(faults), with_pairs=with_pairs)
     seen = [case for case in spec.cases if case.name in observations]
     lines = wording.failed(spec, first, fault.headline, fault.message, len(faults), len(seen))
     lines += (

@@ -145,8 +145,15 @@ def repeated(edits: Sequence[Edit], tree: ast.AST, loosely: bool) -> ast.AST:
     loosely: parts below the edited one that the edit keeps may be anything.
     """
     used: set[int] = set()
+    done: dict[int, ast.AST] = {}  # a part that stands in many places is gone through once
 
     def visit(node: ast.AST) -> ast.AST:
+        found = done.get(key(node))
+        if found is None:
+            found = done[key(node)] = made_of(node)
+        return found
+
+    def made_of(node: ast.AST) -> ast.AST:
         for number, edit in enumerate(edits):
             if key(node) == key(edit.part):
                 used.add(number)

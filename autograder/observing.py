@@ -71,7 +71,10 @@ class Pass:
     """One pass over a submission, in as many sessions as it takes.
 
     whole: run all cells in order, and not just what the exercises depend on. desk: what answers
-    the calls of some exercises, whose own code is then left out.
+    the calls of some exercises, whose own code is then left out. is_followed: says, from the
+    results so far, of which exercises the parts are going to be answered: only what is left of
+    a failure then is worth looking for two misconceptions at once. `unpaired` does that after
+    all, where nothing came of it.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Pass:
         *,
         whole: bool = False,
         desk: Desk | None = None,
+        is_followed: Callable[[ExerciseSpec, Mapping[str, ExerciseResult]], bool] | None = None,
     ) -> None:
         self.submission = submission
         self.open_session = open_session
@@ -89,6 +93,8 @@ class Pass:
         self.parts: tuple[str, ...] = () if desk is None else desk.parts
         self.results: dict[str, ExerciseResult] = {}
         self.raised: dict[str, Raised | None] = {}  # what made an exercise an error
+        self.unpaired: dict[str, Callable[[], ExerciseResult]] = {}
+        self._is_followed = is_followed
         self._retried: set[str] = set()
 
     def run(self, specs: Sequence[ExerciseSpec]) -> dict[str, ExerciseResult]:
@@ -213,6 +219,7 @@ class Pass:
         if failure is not None and result.outcome in ("error", "missing"):
             raised = failure
             result = _ended_while_loading(spec, wording.exception(failure), "error")
+            self.unpaired.pop(spec.name, None)
         self.results[spec.name] = result
         self.raised[spec.name] = raised
         return stop
@@ -230,9 +237,6 @@ class Pass:
             except Stopped as ended:
                 stop = ended
                 break
-        key, known = spec.equal_answers.get(list(replies.values()))
-        if known is not None and stop is None:
-            return known, None
 
         def read(case: Case) -> Any:
             if case.name in replies:
@@ -240,13 +244,22 @@ class Pass:
             assert stop is not None
             raise stop
 
-        judged, stop = self._judge_each(spec, read)
-        if stop is None:
-            spec.equal_answers.keep(key, judged)
-        return judged, stop
+        def judged(with_pairs: bool) -> tuple[Judged, Stopped | None]:
+            key, known = spec.equal_answers.get(list(replies.values()), with_pairs)
+            if known is not None and stop is None:
+                return known, None
+            found, ended = self._judge_each(spec, read, with_pairs)
+            if ended is None:
+                spec.equal_answers.keep(key, found)
+            return found, ended
+
+        if self._is_followed is None or not self._is_followed(spec, self.results):
+            return judged(with_pairs=True)
+        self.unpaired[spec.name] = lambda: judged(with_pairs=True)[0].result
+        return judged(with_pairs=False)
 
     def _judge_each(
-        self, spec: ExerciseSpec, outcomes_of: Callable[[Case], Any]
+        self, spec: ExerciseSpec, outcomes_of: Callable[[Case], Any], with_pairs: bool = True
     ) -> tuple[Judged, Stopped | None]:
         """The cases one after another, until one of them ends the session."""
         observations: dict[str, CaseOutcome] = {}
@@ -261,16 +274,18 @@ class Pass:
                 break
             observations[case.name] = observed
             raised = raised or _unexpected(observed, case.expected)
-        return Judged(self._judge(spec, observations), raised), stop
+        return Judged(self._judge(spec, observations, with_pairs), raised), stop
 
     def _run(self, case: Case, session: Session) -> Any:
         if self.desk is None:
             return session.run(case.wire)
         return session.run(self.desk.program(case), self.desk.answers(case))
 
-    def _judge(self, spec: ExerciseSpec, observations: Mapping[str, CaseOutcome]) -> ExerciseResult:
+    def _judge(
+        self, spec: ExerciseSpec, observations: Mapping[str, CaseOutcome], with_pairs: bool
+    ) -> ExerciseResult:
         try:
-            return judge(spec, observations)
+            return judge(spec, observations, with_pairs=with_pairs)
         except Exception as fault:  # of the pack or of ours
             return infrastructure(spec, wording.one_line(f"{type(fault).__name__}: {fault}"))
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.grading import Assignment
 from autograder.observe.session import Limits, Session
 from autograder.result import Isolation
+from autograder.specification import ExerciseSpec
 
 if TYPE_CHECKING:
     from autograder.observe.pool import ZygotePool
@@ -20,6 +22,27 @@ STRONG = ("strong", "strong+")
 
 class CannotGrade(Exception):
     """The run cannot start; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class PoolSessions:
+    """Opens sessions of a pool; to be called with the limits that an exercise has of its own."""
+
+    pool: ZygotePool
+    limits: Limits
+
+    def __call__(self, **own: int) -> Session:
+        """A fresh session."""
+        return self.pool.session(self.limits.for_exercise(**own))
+
+
+def teach(open_session: Callable[..., Session], specs: Sequence[ExerciseSpec]) -> None:
+    """Tell what opens the sessions which cases there are, where it can make use of that.
+
+    To be called once they are drawn: before that, sessions work, and are sent each case whole.
+    """
+    if isinstance(open_session, PoolSessions):
+        open_session.pool.teach([case.wire for spec in specs for case in spec.cases])
 
 
 @contextmanager
@@ -40,7 +63,7 @@ def observer(
                     "grade on Linux with Landlock and seccomp, or trust the code and give "
                     "--allow-unsandboxed"
                 )
-            yield (lambda **own: pool.session(limits.for_exercise(**own))), level
+            yield PoolSessions(pool, limits), level
         return
     if not allow_unsandboxed:
         raise CannotGrade(

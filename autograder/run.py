@@ -23,7 +23,7 @@ from autograder.grading import (
 from autograder.journal import Journal
 from autograder.limits import NO_PROCESSES
 from autograder.observe.session import Limits, Session
-from autograder.opening import CannotGrade, observer
+from autograder.opening import CannotGrade, observer, teach
 from autograder.pack import load_pack
 from autograder.progress import Kind, Progress
 from autograder.regrading import Regrade, Wish, only
@@ -278,7 +278,7 @@ class Run:
             with observer(
                 assignment, self.course, limits, self._workers(), self.allow_unsandboxed
             ) as found:
-                drawn.result()
+                teach(found[0], drawn.result())
                 gc.collect()
                 gc.freeze()  # what lives as long as the run is not gone through again and again
                 try:

@@ -16,7 +16,7 @@ from autograder.evaluation import OpenSession
 from autograder.grading import DEFAULT_LIMITS, Assignment, grade_submission
 from autograder.observe import worker
 from autograder.observe.session import Answer, Session
-from autograder.opening import observer
+from autograder.opening import observer, teach
 from autograder.result import SubmissionResult
 from benchmarks.course import ROOT, Class
 from benchmarks.processes import Measured, measure
@@ -171,6 +171,7 @@ def take_apart(class_: Class, workers: int) -> Parts:
     opening = observer(assignment, ROOT, DEFAULT_LIMITS, workers, allow_unsandboxed=True)
     open_session, _ = once.timed("start zygotes", opening.__enter__)
     try:
+        once.timed("teach them the cases", teach, open_session, assignment.specs)
         each = _each(class_, assignment, open_session)
     finally:
         opening.__exit__(None, None, None)

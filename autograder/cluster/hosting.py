@@ -21,7 +21,7 @@ from distributed import SchedulerPlugin, WorkerPlugin, get_worker
 from autograder.cluster.parcels import Course, Graded, Item, packed, unpacked, versions
 from autograder.grading import Assignment, grade_submission
 from autograder.observe.session import Session
-from autograder.opening import observer
+from autograder.opening import observer, teach
 from autograder.result import Isolation
 
 
@@ -97,6 +97,7 @@ class Hosting(WorkerPlugin):
             limits, trusted = self.course.limits, self.course.allow_unsandboxed
             walls = observer(assignment, folder, limits, threads, trusted)
             open_session, isolation = self._stack.enter_context(walls)
+            teach(open_session, assignment.specs)
         except Exception as fault:
             self._stack.close()
             known = type(fault).__module__.startswith("autograder")

@@ -16,7 +16,7 @@ from autograder.case_drops import stamp_of_drops
 from autograder.grading import Assignment, grade_submission
 from autograder.nbgrader_plugin.release import stamp_of
 from autograder.observe.session import Limits
-from autograder.opening import observer
+from autograder.opening import observer, teach
 from autograder.result import SubmissionResult
 
 
@@ -45,6 +45,7 @@ class Grader:
                 allow_unsandboxed=settings.allow_unsandboxed,
             )
         )
+        teach(self._open_session, self.assignment.specs)
 
     def grade(self, student: str, folder: Path) -> SubmissionResult:
         """What `autograder grade` says of this folder."""

@@ -108,6 +108,10 @@ class ChildSession(Conversation):
         self._to_send.append((program, nonce))
         return True
 
+    def _body_of(self, program: protocol.Prepared) -> bytes:
+        number = self._zygote.numbers.get(id(program))
+        return program.body if number is None else protocol.encode(number)
+
     def _transfer(self, out: bytes, need: int, deadline: float) -> bytes:
         self._unsent += out
         if self._unsent or self._to_send:
@@ -154,7 +158,7 @@ class ChildSession(Conversation):
         """Pack requests that go ahead, a pipe's worth at a time; whether there is any."""
         while self._to_send and len(self._unsent) < _PIECE:
             program, nonce = self._to_send.popleft()
-            self._unsent += protocol.pack_frame(protocol.RUN, nonce, program.body)
+            self._unsent += protocol.pack_frame(protocol.RUN, nonce, self._body_of(program))
         return bool(self._unsent)
 
     def _receive(self) -> None:

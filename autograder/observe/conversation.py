@@ -160,6 +160,10 @@ class Conversation(abc.ABC):
         """Send a request whose reply nobody waits for yet; False where that cannot be done."""
         return False
 
+    def _body_of(self, program: protocol.Prepared) -> bytes:
+        """A program as it is sent: whole, or in a way that the other side knows it by."""
+        return program.body
+
     # --- Session ----------------------------------------------------------------------
 
     def ahead(self, programs: Iterable[protocol.Prepared]) -> None:
@@ -238,9 +242,8 @@ class Conversation(abc.ABC):
         else:
             nonce = protocol.fresh_nonce()
             prepared = isinstance(value, protocol.Prepared)
-            out = protocol.pack_frame(
-                kind, nonce, value.body if prepared else protocol.encode(value)
-            )
+            body = self._body_of(value) if prepared else protocol.encode(value)
+            out = protocol.pack_frame(kind, nonce, body)
         try:
             self._begin()
             reply = self._converse(out, nonce, answer)

@@ -90,6 +90,10 @@ def _listed(names: Mapping[str, Any]) -> str:
 
 
 def _copy(weight: Any, place: Place, own: Mapping[str, Any]) -> None:
+    whole = own[place.parameters[0]]
+    if whole.shape == weight.shape and not place.transposed:  # as it mostly is
+        whole.copy_(weight)
+        return
     first = 0
     for target in place.parameters:
         into = place.view(own[target])  # (out, in)

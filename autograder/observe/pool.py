@@ -12,6 +12,7 @@ fork, so each submission has its own. Linux only; elsewhere there is `spawned`.
 from __future__ import annotations
 
 import base64
+import contextlib
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -57,6 +58,7 @@ class ZygotePool:
         self._lock = threading.Lock()
         self._closed = False
         self._zygotes: list[Supervisor] = []
+        self._programs: tuple[Sequence[protocol.Prepared], bytes] | None = None
         try:
             self.layers = self._start(size, secret)
         except BaseException:
@@ -82,6 +84,17 @@ class ZygotePool:
     def pids(self) -> list[int]:
         """The numbers of the zygotes' processes."""
         return [zygote.pid for zygote in self._zygotes]
+
+    def teach(self, programs: Sequence[protocol.Prepared]) -> None:
+        """Have the zygotes hold these programs: sessions then send no more than their numbers.
+
+        A zygote holds the last ones that it was taught. One that dies of it is replaced as any.
+        """
+        with self._lock:
+            self._programs = (tuple(programs), protocol.pack_programs(programs))
+            for zygote in self._zygotes:
+                with contextlib.suppress(ZygoteDied):
+                    zygote.teach(*self._programs)
 
     def session(self, limits: Limits | None = None) -> ChildSession:
         """A fresh child for one submission. Never waits for another session to end.
@@ -134,6 +147,8 @@ class ZygotePool:
                 self._zygotes[self._zygotes.index(dead)] = fresh
                 try:
                     fresh.wait_until_ready()
+                    if self._programs is not None:
+                        fresh.teach(*self._programs)
                 except ZygoteDied as fault:
                     raise infrastructure(str(fault)) from None
                 return fresh

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 import secrets
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -109,6 +109,20 @@ def read_frame(read: Callable[[int], bytes], limit: int) -> Frame:
     """Read one frame; `read(n)` returns exactly n bytes or raises EOFError."""
     nonce, kind, length = unpack_header(read(HEADER.size), limit)
     return Frame(nonce, kind, read(length))
+
+
+def pack_programs(programs: Iterable[Prepared]) -> bytes:
+    """Programs as a zygote is handed them, in a file."""
+    return b"".join(pack_frame(RUN, bytes(NONCE_BYTES), program.body) for program in programs)
+
+
+def read_programs(file: BinaryIO) -> list[Any]:
+    """The programs of such a file, in plain form."""
+    programs = []
+    while header := file.read(HEADER.size):
+        _, _, length = unpack_header(header, limit=1 << 34)
+        programs.append(decode(file.read(length)))
+    return programs
 
 
 def array_from_numpy(value: Any, framework: str = "numpy", requires_grad: bool = False) -> Array:

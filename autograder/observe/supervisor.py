@@ -13,11 +13,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from autograder.observe import bubblewrap
+from autograder.observe.protocol import Prepared
 from autograder.observe.session import Limits
 
 START_SECONDS = 120.0  # importing torch from a cold or remote disk takes its time
@@ -59,6 +60,7 @@ class Supervisor:
         self.missing: dict[str, str] = {}
         self.landlock_abi = 0
         self.resident = 0
+        self.numbers: Mapping[int, int] = {}  # of the programs that it holds, by their identity
         self._lock = threading.RLock()
         self._ended: dict[int, Ended] = {}
         self._forgotten: set[int] = set()
@@ -89,6 +91,26 @@ class Supervisor:
             self.missing, self.landlock_abi = ready["missing"], ready["landlock_abi"]
             self.resident = ready["resident"]
             self.pid = _pid_of(self._pidfd)
+
+    def teach(self, programs: Sequence[Prepared], packed: bytes) -> None:
+        """Have it hold programs, so that its children are asked for them by number.
+
+        The caller keeps them. Raises ZygoteDied.
+        """
+        file = os.memfd_create("programs")
+        try:
+            with open(file, "wb", closefd=False) as stream:
+                stream.write(packed)
+            os.lseek(file, 0, os.SEEK_SET)  # which both sides share
+            with self._lock:
+                self._send(json.dumps({"programs": len(programs)}).encode(), [file])
+                self._receive(REPLY_SECONDS, "learnt")
+                self.numbers = {id(program): number for number, program in enumerate(programs)}
+        except BaseException:
+            self._end("an exchange with the zygote was interrupted")
+            raise
+        finally:
+            os.close(file)
 
     def spawn(self, limits: Limits, nonce: bytes) -> Started:
         """Have a child made. The caller owns the descriptors."""

@@ -352,8 +352,15 @@ def _trial(
 # --- serving ---------------------------------------------------------------------------
 
 
-def serve(read: Callable[[int], bytes], write: Callable[[bytes], None]) -> None:
-    """Answer requests until the channel closes. `read(n)` gives n bytes or raises EOFError."""
+def serve(
+    read: Callable[[int], bytes],
+    write: Callable[[bytes], None],
+    programs: Sequence[dict[str, Any]] = (),
+) -> None:
+    """Answer requests until the channel closes. `read(n)` gives n bytes or raises EOFError.
+
+    programs: those that this process holds; a request may give the number of one.
+    """
     namespace: dict[str, Any] = {"__name__": "submission", "__builtins__": __builtins__}
     while True:
         try:
@@ -366,8 +373,9 @@ def serve(read: Callable[[int], bytes], write: Callable[[bytes], None]) -> None:
             failures = load(request["statements"], namespace, stand_ins)
             _reply(write, frame, protocol.LOADED, failures)
         elif frame.kind == protocol.RUN:
+            program = programs[request] if type(request) is int else request
             ask = _asking(frame, read, write)
-            _reply(write, frame, protocol.OBSERVED, run(request, namespace, ask))
+            _reply(write, frame, protocol.OBSERVED, run(program, namespace, ask))
         elif frame.kind == protocol.TRY:
             _reply(write, frame, protocol.TRIED, try_each(request, namespace))
 

@@ -7,8 +7,9 @@ packages above them, so that nothing of the authoring side is loaded.
 
 FD is one end of a SOCK_SEQPACKET pair. The grader sends the configuration and gets back the
 zygote's pidfd, then for each submission a message with three pipes (requests, results, log);
-it gets back a pidfd, and later the exit status. End of file on FD means that the grader is
-gone: so is the zygote then, and its children with it.
+it gets back a pidfd, and later the exit status. Before the first it may send a file with the
+programs of the cases, which children are then asked for by number. End of file on FD means that
+the grader is gone: so is the zygote then, and its children with it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
     from autograder.observe.sandbox import Sandbox
@@ -87,7 +88,9 @@ class Zygote:
         self.serial = 0
         self.sandbox: Sandbox
         self.greet: Callable[[bytes, tuple[str, ...]], bytes]
-        self.serve: Callable[[Callable[[int], bytes], Callable[[bytes], None]], None]
+        self.programs: list[Any] = []
+        self.decode: Callable[[BinaryIO], list[Any]]
+        self.serve: Callable[..., None]
         self.name_refusals: Callable[[int], None]
 
     def prepare(self, config: dict[str, Any]) -> dict[str, Any]:
@@ -101,14 +104,16 @@ class Zygote:
             kernel,
             protocol,
             refusals,
+            rehearsal,
             sandbox,
             warming,
             worker,
         )
 
         warming.warm_up(config["framework"], config["packages"])
+        rehearsal.rehearse(config["framework"])
         sys.modules["autograder.observe"].__path__ = []  # the rest of it stays out
-        self.serve = worker.serve
+        self.serve, self.decode = worker.serve, protocol.read_programs
         self.greet = lambda nonce, layers: protocol.pack_frame(
             config["hello"], nonce, protocol.encode(list(layers))
         )
@@ -153,12 +158,24 @@ class Zygote:
                     message, channels, _, _ = socket.recv_fds(self.control, 1 << 16, 3)
                     if not message:
                         return
-                    pidfd = self.fork(json.loads(message), channels)
+                    request = json.loads(message)
+                    if "programs" in request:
+                        self.learn(channels[0])
+                        continue
+                    pidfd = self.fork(request, channels)
                     if pidfd is not None:
                         poll.register(pidfd, select.POLLIN)
                 else:
                     poll.unregister(descriptor)
                     self.reap(descriptor)
+
+    def learn(self, file: int) -> None:
+        """Hold the programs of a file, so that no child has to be sent or to decode them."""
+        with open(file, "rb") as stream:
+            self.programs = self.decode(stream)
+        gc.collect()
+        gc.freeze()
+        self.tell({"learnt": len(self.programs)})
 
     def fork(self, request: dict[str, Any], channels: list[int]) -> int | None:
         """Make a child and hand its pidfd to the grader; None when the system refuses."""
@@ -209,7 +226,7 @@ class Zygote:
                     stream.flush()
                 _write_all(RESULTS, data)
 
-            self.serve(_read_exactly, write)
+            self.serve(_read_exactly, write, self.programs)
             os._exit(0)
         except MemoryError:
             os._exit(WORKER_OUT_OF_MEMORY)

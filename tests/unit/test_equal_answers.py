@@ -60,9 +60,9 @@ def judgements(monkeypatch):
     """The exercises that were really judged."""
     seen = []
 
-    def counted(spec, observations):
+    def counted(spec, observations, *, with_pairs):
         seen.append(spec.name)
-        return judge(spec, observations)
+        return judge(spec, observations, with_pairs=with_pairs)
 
     monkeypatch.setattr(observing, "judge", counted)
     return seen
@@ -139,7 +139,7 @@ class TestWhatIsNotRemembered:
     def test_a_fault_of_ours(self, monkeypatch):
         spec = double()
 
-        def broken(spec, observations):
+        def broken(spec, observations, *, with_pairs):
             raise ZeroDivisionError
 
         with monkeypatch.context() as patch:

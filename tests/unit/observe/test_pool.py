@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -193,3 +194,78 @@ assert kept[:4] == b"xxxx" and kept[-4:] == b"xxxx"
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class TestTaught:
+    """Programs that the zygotes hold: sessions send their numbers."""
+
+    @pytest.fixture
+    def programs(self):
+        return [
+            Prepared(program_to_wire(Program((Call("double", (np.arange(size),)),))))
+            for size in (3, 4)
+        ]
+
+    @staticmethod
+    def results(pool, observe, programs):
+        """What each gives, and how many bytes it was sent as."""
+        with pool.session() as session:
+            observe.load(session, "def double(x):\n    return 2 * x")
+            sent = [len(session._body_of(program)) for program in programs]
+            session.ahead(programs)
+            found = [session.run(program)[0]["value"].data.tolist() for program in programs]
+        return found, sent
+
+    WANTED: ClassVar = [[0, 2, 4], [0, 2, 4, 6]]
+
+    def test_they_are_not_sent(self, pool, observe, programs):
+        found, sent = self.results(pool, observe, programs)
+        assert (found, min(sent) > 100) == (self.WANTED, True)
+        pool.teach(programs)
+        found, sent = self.results(pool, observe, programs)
+        assert (found, max(sent) < 16) == (self.WANTED, True)
+
+    def test_one_after_the_other_without_sending_ahead(self, pool, observe, programs):
+        pool.teach(programs)
+        with pool.session() as session:
+            observe.load(session, "def double(x):\n    return 2 * x")
+            replies = [session.reply_to(program) for program in reversed(programs)]
+            found = [session.read(reply)[0]["value"].data.tolist() for reply in replies]
+        assert found == self.WANTED[::-1]
+
+    def test_others_are_sent_whole(self, pool, observe, programs):
+        pool.teach(programs[:1])
+        assert self.results(pool, observe, programs)[0] == self.WANTED
+        pool.teach(programs[1:])  # which are all that is held then
+        found, sent = self.results(pool, observe, programs)
+        assert (found, sent[0] > 100, sent[1] < 16) == (self.WANTED, True, True)
+
+    def test_what_a_submission_does_to_them_is_its_own_loss(self, pool, observe, programs):
+        pool.teach(programs)
+        spoils = (
+            "import gc\n"
+            "for held in gc.get_objects():\n"
+            "    if type(held) is dict and 'steps' in held:\n"
+            "        held['steps'].clear()\n"
+            "def double(x):\n    return 2 * x"
+        )
+        with pool.session() as session:
+            observe.load(session, spoils)
+            session.run(programs[0])
+        assert self.results(pool, observe, programs)[0] == self.WANTED
+
+    def test_a_zygote_that_takes_the_place_of_one_that_died(self, observe, programs):
+        with ZygotePool() as pool:
+            pool.teach(programs)
+            (died,) = pool.pids
+            os.kill(died, 9)
+            assert self.results(pool, observe, programs)[0] == self.WANTED
+            found, sent = self.results(pool, observe, programs)
+            assert pool.pids != [died]
+            assert (found, max(sent) < 16) == (self.WANTED, True)
+
+    def test_one_that_dies_while_it_is_taught(self, observe, programs):
+        with ZygotePool() as pool:
+            os.kill(pool.pids[0], 9)
+            pool.teach(programs)
+            assert self.results(pool, observe, programs)[0] == self.WANTED
