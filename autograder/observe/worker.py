@@ -16,6 +16,7 @@ import contextlib
 import random
 import sys
 import time
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +53,8 @@ BESIDE = (
 # Compiled student code is named with this, so that its frames are found in tracebacks.
 MARKER = "submission: "
 
+_LINES = 1000  # so many empty ones are quicker than to renumber a syntax tree
+
 _FUTURE_FLAGS = sum(
     getattr(__future__, name).compiler_flag for name in __future__.all_feature_names
 )
@@ -80,11 +83,7 @@ def load(
         try:
             # one text, or the parts of one that is longer than a text may be
             source = "".join(statement["source"])
-            filename = MARKER + statement["cell"]
-            tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-            # so that line numbers are those of the student's cell
-            ast.increment_lineno(tree, statement["line"] - 1)
-            code = compile(tree, filename, "exec", flags, dont_inherit=True)
+            code = _compiled(source, MARKER + statement["cell"], statement["line"], flags)
             flags |= code.co_flags & _FUTURE_FLAGS
             exec(code, namespace)
             outcomes.append(None)
@@ -92,6 +91,17 @@ def load(
             outcomes.append(describe_exception(error, MARKER))
             stopped = statement["cell"] if statement.get("stops_cell") else None
     return outcomes
+
+
+def _compiled(source: str, filename: str, line: int, flags: int) -> types.CodeType:
+    """A statement's code, with the line numbers that it has in the student's cell."""
+    if line <= _LINES:
+        above = "\n" * (line - 1)
+        return compile(above + source, filename, "exec", flags, dont_inherit=True)
+    # for a cell of thousands of statements that would be millions of lines
+    tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    ast.increment_lineno(tree, line - 1)
+    return compile(tree, filename, "exec", flags, dont_inherit=True)
 
 
 # --- running ---------------------------------------------------------------------------

@@ -138,6 +138,7 @@ class Zygote:
         kernel.hide_memory()
         # The end of the socket says the same, but not to a process that is stopped.
         kernel.die_with_parent()
+        gc.set_threshold(10_000, 20, 20)  # what a case makes is soon gone without a collection
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page
         with contextlib.suppress(OSError):  # it only saves time
