@@ -97,11 +97,13 @@ def _compiled(source: str, filename: str, line: int, flags: int) -> types.CodeTy
     """A statement's code, with the line numbers that it has in the student's cell."""
     if line <= _LINES:
         above = "\n" * (line - 1)
-        return compile(above + source, filename, "exec", flags, dont_inherit=True)
+        code: types.CodeType = compile(above + source, filename, "exec", flags, dont_inherit=True)
+        return code
     # for a cell of thousands of statements that would be millions of lines
     tree = compile(source, filename, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     ast.increment_lineno(tree, line - 1)
-    return compile(tree, filename, "exec", flags, dont_inherit=True)
+    code = compile(tree, filename, "exec", flags, dont_inherit=True)
+    return code
 
 
 # --- running ---------------------------------------------------------------------------
