@@ -12,6 +12,7 @@ the same arguments. With AUTOGRADER_FORBID_SKIPS=1, as in .ci/run, every skip is
 import ctypes.util
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -20,6 +21,10 @@ from autograder.later import postpone
 # Before anything imports PyTorch: its threads would wait for each other, spinning, on the cores
 # of the other test process. Commands of ours set it for themselves.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell that starts the tests in the background has them ignore Ctrl-C, and with them the
+# commands that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 postpone()  # many tests import nbformat
 FORBID_SKIPS = os.environ.get("AUTOGRADER_FORBID_SKIPS") == "1"
 
