@@ -193,6 +193,8 @@ def grade_submission(
         chosen = assignment.choose(folder)
     except Unreadable as problem:
         return _unreadable(assignment, student, str(problem), isolation, start)
+    except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
+        return ungraded(assignment, student, f"{type(fault).__name__}: {fault}", isolation)
     submission = chosen.submission
     try:
         if earlier is None:
@@ -206,7 +208,7 @@ def grade_submission(
         else:
             found = _again(assignment, submission, open_session, earlier)
         exercises = tuple(found)
-    except Exception as fault:  # ours: it must not cost the student, nor the rest of the class
+    except Exception as fault:  # as above
         reason = f"{type(fault).__name__}: {fault}"
         exercises = tuple(infrastructure(spec, reason) for spec in assignment.specs)
     questions: tuple[QuestionResult, ...] = ()

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from autograder.faults.scopes import Scope, functions_of
+from autograder.source_trees import parse_expression, parse_source
 
 # What stands in an expression without brackets, whatever is around it.
 _ATOMS = (
@@ -107,7 +108,7 @@ class Text:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tree = ast.parse(source)
+        self.tree = parse_source(source)
         self._lines = source.split("\n")
         self._starts = [0]
         for line in self._lines:
@@ -148,7 +149,7 @@ class Text:
         if isinstance(node, ast.Slice):
             return Change(start, end, text)
         if isinstance(new, str) and not text.isidentifier():
-            new = ast.parse(text, mode="eval").body
+            new = parse_expression(text)
         whole = isinstance(self.parents.get(node), ast.Return | ast.Assign | ast.keyword)
         if isinstance(new, ast.AST) and not isinstance(new, _ATOMS) and not whole:
             text = f"({text})"

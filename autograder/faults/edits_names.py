@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from autograder.faults.edits import Proposal, inner
 from autograder.faults.scopes import Scope, last_name
+from autograder.source_trees import parse_expression
 
 # Functions that are taken for each other.
 _GROUPS = (
@@ -91,7 +92,7 @@ def exchanged(node: ast.AST, scope: Scope) -> Iterator[Proposal]:
     for found in (read, kept):
         for one, other in itertools.combinations(list(dict.fromkeys(found))[:7], 2):
             swap = {one: other, other: one}
-            new = _Renamed(swap).visit(ast.parse(ast.unparse(value), mode="eval").body)
+            new = _Renamed(swap).visit(parse_expression(ast.unparse(value)))
             yield Proposal(value, new, "exchanged", 1, f"{one}, {other}", f"{other}, {one}")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from autograder.faults.edits import Proposal, inner
 from autograder.faults.scopes import Scope, last_name
+from autograder.source_trees import parse_expression, parse_source
 
 REDUCTIONS = frozenset(
     (
@@ -234,7 +235,7 @@ def items(node: ast.AST, scope: Scope) -> Iterator[Proposal]:
         yield Proposal(node, new, "item", 1, "x[i]", "x[:, i]", "item")
     if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
         other = _OverColumns(node.target.id)
-        made = other.visit(ast.parse(ast.unparse(node)).body[0])
+        made = other.visit(parse_source(ast.unparse(node)).body[0])
         if other.changed:
             yield Proposal(node, ast.unparse(made), "item", 2, "rows", "columns", "for")
 
@@ -260,7 +261,7 @@ class _OverColumns(ast.NodeTransformer):
 def _slice(node: ast.Slice, low: str, high: str, scope: Scope) -> Proposal:
     step = "" if node.step is None else f":{ast.unparse(node.step)}"
     new = f"{low}:{high}{step}"
-    made = ast.parse(f"_[{new}]", mode="eval").body
+    made = parse_expression(f"_[{new}]")
     assert isinstance(made, ast.Subscript)
     return Proposal(node, made.slice, "bound", 1, ast.unparse(node), new, "slice")
 

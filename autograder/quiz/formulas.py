@@ -19,6 +19,7 @@ from typing import Any
 
 from autograder.quiz.answers import NotAnAnswer
 from autograder.quiz.typed_text import power
+from autograder.source_trees import parse_expression
 
 LONGEST = 500
 DEEPEST = 50
@@ -35,7 +36,7 @@ def evaluate(formula: str, values: Mapping[str, Value]) -> Value:
     if len(formula) > LONGEST:
         raise NotAnAnswer(f"the formula is longer than {LONGEST} signs; write a shorter one")
     try:
-        tree = ast.parse(formula.strip(), mode="eval").body
+        tree = parse_expression(formula.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise NotAnAnswer(f"{formula!r} is no formula; write it as Python does") from None
     return _plain(_Formula(formula, values).value(tree))

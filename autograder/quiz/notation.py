@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from autograder.quiz.answers import NotAnAnswer
 from autograder.quiz.symbols import CONSTANTS, FUNCTIONS, Symbol, meant_by, spelled
 from autograder.quiz.typed_text import LONGEST_NUMBER, decimal, read_text
+from autograder.source_trees import parse_expression
 
 # A tree is ("number", "1/2"), ("symbol", "n"), ("constant", "pi"), ("neg", tree),
 # ("call", "sqrt", tree), or an operator with two trees. Plain, so that it travels as JSON.
@@ -65,7 +66,7 @@ def parse(text: str, symbols: Sequence[Symbol]) -> Tree:
     written = _Writer(symbols)
     source = written.python(_plain(text))
     try:
-        tree = ast.parse(source, mode="eval").body
+        tree = parse_expression(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise NotAnAnswer("this is no whole formula; look at its brackets and operators") from None
     return written.tree(tree)

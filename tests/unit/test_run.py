@@ -6,6 +6,7 @@ import re
 import pytest
 
 from autograder import run as run_module
+from autograder.grading import Assignment
 from autograder.opening import CannotGrade
 from autograder.report.terminal import MOST_ROWS, print_class
 from autograder.result import decode, encode
@@ -249,6 +250,22 @@ class TestInfrastructure:
         result = json.loads((course / "out.json").read_text("utf-8"))["submissions"][0]
         assert result["score"] is None
         assert result["exercises"][0]["score"] is None
+
+    def test_so_is_one_while_a_submission_is_read(self, course, monkeypatch):
+        for student in ("one", "two"):
+            submit(course, student, RIGHT)
+        choose = Assignment.choose
+
+        def spoilt(self, folder):
+            if folder.parent.name == "one":
+                raise SystemError("AST constructor recursion depth mismatch")
+            return choose(self, folder)
+
+        monkeypatch.setattr(Assignment, "choose", spoilt)
+        one, two = grade(course).submissions
+        assert (one.outcome, one.score) == ("infrastructure", None)
+        assert "SystemError" in one.messages[0]
+        assert (two.outcome, two.score) == ("graded", two.max_score)
 
     def test_a_check_that_raises_is_our_fault(self, course):
         path = course / "solutions" / NAME / "double.py"

@@ -3,9 +3,11 @@
 import gc
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from autograder import source_trees
 from autograder.source_trees import parse_expression, parse_source
 
 
@@ -33,6 +35,20 @@ def test_threads_with_a_callback_of_the_garbage_collector():
     finally:
         gc.callbacks.remove(switch)
     assert faults == []
+
+
+# They run in one thread, before a class is graded or not at all.
+ALONE = {"source_trees.py", "publishing.py", "quiz/loading.py", "leaks/secrets.py"}
+
+
+def test_whatever_runs_in_several_threads_builds_trees_here():
+    package = Path(source_trees.__file__).parent
+    others = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if "ast.parse(" in path.read_text("utf-8")
+    }
+    assert others == ALONE
 
 
 def test_exceptions_pass_through_and_free_the_lock():
