@@ -3,7 +3,7 @@
 The first backward pass, the first use of a mode that watches PyTorch, the first module built:
 each costs milliseconds that a fork inherits as done, and Python has by then specialised the
 bytecode that runs beside student code. Measured on a right submission to a set of PyTorch's: a
-fifth of the processor time of its calls.
+tenth of the processor time of its calls.
 """
 
 from __future__ import annotations

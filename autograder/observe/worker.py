@@ -81,9 +81,7 @@ def load(
             outcomes.append(None)
             continue
         try:
-            # one text, or the parts of one that is longer than a text may be
-            source = "".join(statement["source"])
-            code = _compiled(source, MARKER + statement["cell"], statement["line"], flags)
+            code = _compiled(statement, flags)
             flags |= code.co_flags & _FUTURE_FLAGS
             exec(code, namespace)
             outcomes.append(None)
@@ -93,8 +91,11 @@ def load(
     return outcomes
 
 
-def _compiled(source: str, filename: str, line: int, flags: int) -> types.CodeType:
+def _compiled(statement: Mapping[str, Any], flags: int) -> types.CodeType:
     """A statement's code, with the line numbers that it has in the student's cell."""
+    # one text, or the parts of one that is longer than a text may be
+    source, filename = "".join(statement["source"]), MARKER + statement["cell"]
+    line = statement["line"]
     if line <= _LINES:
         above = "\n" * (line - 1)
         code: types.CodeType = compile(above + source, filename, "exec", flags, dont_inherit=True)
@@ -349,9 +350,7 @@ def _trial(
     limit = DEFAULT_BODY_LIMIT // (2 * len(request["trials"]))
     try:
         for statement in statements:
-            source, filename = "".join(statement["source"]), MARKER + statement["cell"]
-            source = "\n" * (statement["line"] - 1) + source  # so that its lines are the student's
-            exec(compile(source, filename, "exec", flags, dont_inherit=True), namespace)
+            exec(_compiled(statement, flags), namespace)
         for made in slots.values():  # an object becomes one of its class's variant
             variant = namespace.get(type_name(made))
             if isinstance(variant, type):
