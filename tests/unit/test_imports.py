@@ -22,6 +22,7 @@ ORDER = [
     "observe.modules",
     "observe.stand_ins",
     "observe.answered",
+    "observe.loading",
     "observe.worker",
     "numerics",
     "program",
