@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from autograder.magics import (
@@ -52,6 +52,11 @@ class Statement:
     binds: frozenset[str]
     reads: frozenset[str]
     changes: frozenset[str] = frozenset()
+
+    @cached_property
+    def calls_on(self) -> frozenset[str]:
+        """Names whose methods it calls, or that it hands to setattr, outside functions."""
+        return frozenset(_called_on(self.node))
 
     def to_wire(self) -> dict[str, Any]:
         """What the worker needs to execute it."""
@@ -282,6 +287,25 @@ def _changed(node: ast.stmt) -> Iterator[str]:
             if isinstance(base, ast.Name):
                 yield base.id
         todo += ast.iter_child_nodes(item)
+
+
+def _called_on(node: ast.stmt) -> Iterator[str]:
+    """Names whose methods a statement calls, or that it hands to setattr."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and call.args:
+            base = call.args[0]
+        elif isinstance(call.func, ast.Attribute):
+            base = call.func.value
+        else:
+            continue
+        while isinstance(base, (ast.Attribute, ast.Subscript)):
+            base = base.value
+        if isinstance(base, ast.Name):
+            yield base.id
 
 
 def _postpones(node: ast.stmt) -> bool:

@@ -20,7 +20,6 @@ from autograder.syntax import (
     Imported,
     Node,
     assigned,
-    called_on,
     definitions,
     imported_names,
     is_future_import,
@@ -143,7 +142,7 @@ class Submission:
         used |= set(names)
         used -= imported | _BUILTINS
         return any(
-            used & (statement.binds | statement.changes | set(called_on(statement.node)))
+            used & (statement.binds | statement.changes | statement.calls_on)
             for position, statement in enumerate(self.statements)
             if position not in kept and not is_main_guard(statement.node)
         )

@@ -137,25 +137,6 @@ def definitions(statement: ast.stmt, name: str) -> list[Node]:
     return found
 
 
-def called_on(node: ast.stmt) -> Iterator[str]:
-    """Names whose methods a statement calls, or that it hands to setattr."""
-    if isinstance(node, Node):
-        return
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call):
-            continue
-        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and call.args:
-            base = call.args[0]
-        elif isinstance(call.func, ast.Attribute):
-            base = call.func.value
-        else:
-            continue
-        while isinstance(base, (ast.Attribute, ast.Subscript)):
-            base = base.value
-        if isinstance(base, ast.Name):
-            yield base.id
-
-
 def assigned(target: ast.expr, value: ast.expr, name: str) -> ast.expr | None:
     """What an assignment gives to a name, also as one of `q_a, q_b = 1, 2`."""
     if isinstance(target, ast.Name):
