@@ -127,11 +127,13 @@ def _public_program(pack: Pack, exercise: Exercise, definition: CaseDefinition) 
 
 
 def one_call(program: Program) -> Program | None:
-    """A public case as a program of one call, nothing random in it; None where it is not so."""
-    steps = tuple(step for step in program.steps if not isinstance(step, _LOOKS))
+    """A public case up to its first call, nothing random in it; None where it has no such."""
+    calls = [number for number, step in enumerate(program.steps) if isinstance(step, Call)]
+    until = calls[0] + 1 if calls else 0
+    steps = tuple(step for step in program.steps[:until] if not isinstance(step, _LOOKS))
     built = any(isinstance(step, Construct) for step in steps)
     loaded = any(isinstance(step, LoadWeights) for step in steps)
-    if sum(isinstance(step, Call) for step in steps) != 1 or built != loaded:
+    if not steps or built != loaded:
         return None
     plain = mapped(Program(steps), lambda name, value: value)
     leaves = [value for _, value in leaves_of(plain)]
@@ -266,7 +268,9 @@ def _assignments(program: Program) -> Iterator[Mapping[int, int]]:
     divides = [(a, b) for a in whole for b in sizes if a < b and b % a == 0]
     options = []
     for size in sizes:
-        parts = [(a, b) for a in sizes for b in (*sizes, 2) if 1 < a < size and a * b == size]
+        # a product of two sizes: smaller than 4, one of them would be 1
+        parts = [a for a in sizes for b in (*sizes, 2) if 1 < a < size and a * b == size]
+        parts += [a for a, b in divides if b == size]
         options.append((1, 2, 3, 4) if parts else (1, 2, 3))
     if math.prod(map(len, options)) > 20_000:
         return

@@ -25,7 +25,7 @@ from autograder.observe.protocol import Array
 from autograder.pack import load_pack
 
 COURSE = Path(__file__).parents[3]
-PS1, PS2 = "ps1_numpy_attention", "ps2_torch_attention"
+PS1, PS2, PS3 = "ps1_numpy_attention", "ps2_torch_attention", "ps3_multi_head"
 
 
 @cache
@@ -89,6 +89,14 @@ def keys_by_values(Q, K, V, mask=None):
     return weights @ V, weights
 
 
+def interleaved_heads(x, num_heads):
+    return x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+
+
+def one_bias_for_each_layer(d_model, num_heads, bias=True):
+    return 4 * d_model**2 + 4 * bias
+
+
 # (assignment, exercise, wrong code, most numbers of the input, words of it)
 WRONG = [
     (PS1, "project", lambda W, X: W.T @ X, 6, None),
@@ -102,6 +110,10 @@ WRONG = [
     (PS2, "causal_mask", causal_without_diagonal, 1, "n = 1"),
     (PS2, "padding_mask", padding_one_too_many, 2, None),
     (PS2, "scaled_dot_product_attention", keys_by_values, 12, None),
+    # two heads that are two features wide
+    (PS3, "split_heads", interleaved_heads, 9, None),
+    # its only public case with biases calls it more than once
+    (PS3, "count_parameters", one_bias_for_each_layer, 2, "d_model = 2, num_heads = 1"),
 ]
 
 

@@ -79,6 +79,15 @@ def test_a_named_one_gets_the_case_and_no_place():
     assert not result.remark.cluster
 
 
+def test_a_named_one_that_no_small_input_shows_costs_no_session(monkeypatch):
+    monkeypatch.setattr(Finder, "_searched", lambda *asked: None)  # of the misconception's own code
+    with_it, without = Sessions(), Sessions()
+    result = graded(OVER_QUERIES, sessions=with_it)
+    assert result.misconceptions == ("over_queries",) and not result.remark
+    graded(OVER_QUERIES, sessions=without, finder=False)
+    assert with_it.counts == without.counts
+
+
 def test_it_changes_nothing_of_the_judging():
     for source in (RIGHT, OVER_QUERIES, POWERS, RAISES):
         with_it, without = graded(source), graded(source, finder=False)
