@@ -45,12 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--assignment", default="ps1_numpy_attention")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--no-explain", action="store_true", help="as of autograder grade")
     options = parser.parse_args(arguments)
     found = []
+    more = ["--no-explain"] if options.no_explain else []
     with tempfile.TemporaryDirectory(prefix="autograder-growth-") as folder:
         for size in options.sizes:
             class_ = make_class(Path(folder) / str(size), size, options.assignment)
-            found.append(grow(class_, options.workers))
+            found.append(grow(class_, options.workers, more))
             print(
                 f"{size:6} submissions: {found[-1].wall:.1f} ms each, {found[-1].cpu:.1f} ms of "
                 f"processor time, the grader {found[-1].memory:.0f} MiB",
@@ -81,15 +83,15 @@ def faults(found: Sequence[Grown]) -> list[str]:
     return said
 
 
-def grow(class_: Class, workers: int) -> Grown:
-    """Grade one class and watch it from outside."""
+def grow(class_: Class, workers: int, more: Sequence[str] = ()) -> Grown:
+    """Grade one class and watch it from outside. more: options of `autograder grade`."""
     with tempfile.TemporaryDirectory() as folder:
         json_file = Path(folder) / "result.json"
         journal = json_file.with_name("result.json.journal")
         command = [sys.executable, "-m", "autograder.cli", "grade", class_.assignment]
         command += ["--course", str(ROOT), "--submitted", str(class_.submitted), "--no-resume"]
         command += ["--json", str(json_file), "--workers", str(workers), "--seed", "growth"]
-        command += ["--allow-unsandboxed"]
+        command += ["--allow-unsandboxed", *more]
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
         )
