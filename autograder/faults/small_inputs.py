@@ -29,6 +29,7 @@ from autograder.program import (
     DescribeModule,
     Generator,
     LoadWeights,
+    Mode,
     Probe,
     Program,
     ReadAxes,
@@ -128,12 +129,14 @@ def _public_program(pack: Pack, exercise: Exercise, definition: CaseDefinition) 
 
 def one_call(program: Program) -> Program | None:
     """A public case up to its first call, nothing random in it; None where it has no such."""
-    calls = [number for number, step in enumerate(program.steps) if isinstance(step, Call)]
-    until = calls[0] + 1 if calls else 0
-    steps = tuple(step for step in program.steps[:until] if not isinstance(step, _LOOKS))
+    first = next((i for i, step in enumerate(program.steps) if isinstance(step, Call)), None)
+    if first is None:
+        return None
+    steps = tuple(step for step in program.steps[: first + 1] if not isinstance(step, _LOOKS))
     built = any(isinstance(step, Construct) for step in steps)
     loaded = any(isinstance(step, LoadWeights) for step in steps)
-    if not steps or built != loaded:
+    in_training = any(isinstance(step, Mode) and step.training for step in steps)  # dropout draws
+    if built != loaded or in_training:
         return None
     plain = mapped(Program(steps), lambda name, value: value)
     leaves = [value for _, value in leaves_of(plain)]

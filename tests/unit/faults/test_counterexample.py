@@ -26,6 +26,7 @@ from autograder.pack import load_pack
 
 COURSE = Path(__file__).parents[3]
 PS1, PS2, PS3 = "ps1_numpy_attention", "ps2_torch_attention", "ps3_multi_head"
+PS6 = "ps6_transformer_block"
 
 
 @cache
@@ -161,6 +162,12 @@ def test_nothing_is_found_for_right_code(assignment, name):
 def test_statistical_and_drawing_exercises_have_no_small_inputs():
     assert prepared(PS1, "score_variance")[2] == ()
     assert prepared(PS2, "init_projections")[2] == ()
+
+
+def test_nothing_random_of_a_case_in_which_dropout_draws():
+    pack, spec, small = prepared(PS6, "EncoderBlock")
+    assert small and all(is_fair(pack, spec, case) for case in small)
+    assert not {"skip_path"} & {case.title for case in small}
 
 
 def test_small_inputs_are_small_sorted_and_of_no_hidden_case():
