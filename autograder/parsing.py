@@ -281,11 +281,7 @@ def _changed(node: ast.stmt) -> Iterator[str]:
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             continue
         if isinstance(item, (ast.Attribute, ast.Subscript)) and not isinstance(item.ctx, ast.Load):
-            base: ast.expr = item
-            while isinstance(base, (ast.Attribute, ast.Subscript)):
-                base = base.value
-            if isinstance(base, ast.Name):
-                yield base.id
+            yield from _root(item)
         todo += ast.iter_child_nodes(item)
 
 
@@ -297,15 +293,17 @@ def _called_on(node: ast.stmt) -> Iterator[str]:
         if not isinstance(call, ast.Call):
             continue
         if isinstance(call.func, ast.Name) and call.func.id == "setattr" and call.args:
-            base = call.args[0]
+            yield from _root(call.args[0])
         elif isinstance(call.func, ast.Attribute):
-            base = call.func.value
-        else:
-            continue
-        while isinstance(base, (ast.Attribute, ast.Subscript)):
-            base = base.value
-        if isinstance(base, ast.Name):
-            yield base.id
+            yield from _root(call.func)
+
+
+def _root(node: ast.expr) -> Iterator[str]:
+    """The name that attributes and items are taken of, if it is one: `a` of `a.b[0].c`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
 
 
 def _postpones(node: ast.stmt) -> bool:
