@@ -2,8 +2,8 @@
 # made anew only when pyproject.toml or constraints.txt changes.
 
 PYTHON ?= python3
-# The number of test processes, each for whole files; one more than cores, since tests also wait.
-# Empty runs the tests in one, in order.
+# The number of test processes, each for whole files; one more than the cores of a small machine,
+# since tests also wait. Empty runs the tests in one, in order.
 AUTOGRADER_TEST_JOBS ?= 3
 # More arguments for pytest or the benchmarks, as in `make test ARGS="-k softmax"`.
 ARGS ?=

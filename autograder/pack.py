@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import sys
 import types
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from autograder.forbidden import watched_for
 from autograder.observe.inprocess import observe, random_state_kept
 from autograder.pairs import Merger, pairs_of
 from autograder.program import Call, Observed, Program, Step
+from autograder.solution_files import in_order, run_module
 from autograder.source_trees import parse_source
 from autograder.specification import (
     BuiltinCheck,
@@ -288,13 +288,11 @@ def load_pack(course: Path, assignment: str) -> Pack:
         for path in sorted(folder.glob("*.py"))
         if path.stem != "__init__"
     }
-    about = _run_module(
-        package, folder / "__init__.py", (folder / "__init__.py").read_text("utf-8")
-    )
+    about = run_module(package, folder / "__init__.py", (folder / "__init__.py").read_text("utf-8"))
     modules: dict[str, types.ModuleType] = {}
     exercises: dict[str, Exercise] = {}
     for name, source in sources.items():
-        module = _run_module(f"{package}.{name}", folder / f"{name}.py", source)
+        module = run_module(f"{package}.{name}", folder / f"{name}.py", source)
         found = vars(module).get(name)
         if not isinstance(found, Exercise):
             raise AuthoringError(
@@ -303,7 +301,7 @@ def load_pack(course: Path, assignment: str) -> Pack:
             )
         found.prompt = (module.__doc__ or "").strip()
         modules[name], exercises[name] = module, found
-    order = _in_order(list(exercises.values()))
+    order = in_order(list(exercises.values()))
     given = tuple(_given(course, assignment, name) for name in getattr(about, "GIVEN", ()))
     for own, module in modules.items():
         for gift in given:
@@ -347,56 +345,6 @@ def _given(course: Path, assignment: str, name: str) -> Given:
         (pack.exercises[part], pack.sources[part]) for part in pack.exercises if part in wanted
     ]
     return Given(name, givers[0], tuple(parts))
-
-
-def _run_module(name: str, path: Path, source: str) -> types.ModuleType:
-    module = types.ModuleType(name)
-    module.__file__ = str(path)
-    sys.modules[name] = module  # dataclasses and typing look their module up
-    try:
-        exec(compile(source, str(path), "exec"), vars(module))
-    except AuthoringError:
-        raise
-    except ModuleNotFoundError as error:
-        raise AuthoringError(_not_installed(path, error.name or "")) from error
-    except Exception as error:
-        raise AuthoringError(f"{path} raised {type(error).__name__}: {error}") from error
-    return module
-
-
-def _not_installed(path: Path, package: str) -> str:
-    wanted = "'attention-autograder[torch]'" if package == "torch" else package
-    return (
-        f"{path.parent.name}/{path.name} needs the package {package}, which is not installed; "
-        f"install it with pip install {wanted}"
-    )
-
-
-def _in_order(exercises: Sequence[Exercise]) -> list[Exercise]:
-    """By `order`, then name, with everything that an exercise needs before it."""
-    by_name = {exercise.name: exercise for exercise in exercises}
-    done: list[Exercise] = []
-
-    def visit(exercise: Exercise, path: tuple[str, ...]) -> None:
-        if exercise.name in [item.name for item in done]:
-            return
-        if exercise.name in path:
-            circle = " → ".join([*path[path.index(exercise.name) :], exercise.name])
-            raise AuthoringError(
-                f"{exercise.name} needs itself ({circle}); take one of them out of `needs`"
-            )
-        for name in exercise.needs:
-            if name not in by_name:
-                known = ", ".join(other for other in by_name if other != exercise.name) or "none"
-                raise AuthoringError(
-                    f"{exercise.name} needs {name}, which this set does not have; it has: {known}"
-                )
-            visit(by_name[name], (*path, exercise.name))
-        done.append(exercise)
-
-    for exercise in sorted(exercises, key=lambda item: (item.order, item.name)):
-        visit(exercise, ())
-    return done
 
 
 def definition_of(source: str, name: str) -> ast.FunctionDef | ast.ClassDef:

@@ -67,6 +67,7 @@ ORDER = [
     "form_code",
     "merging",
     "pairs",
+    "solution_files",
     "pack",
     "scaffold",
     "quiz.answers",
